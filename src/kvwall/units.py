@@ -1,0 +1,125 @@
+"""The project's own unit registry, and exact parsing of texts such as ``3.35 TB/s``.
+
+Pint's default registry counts a byte as dimensionless, so that "3 byte + 1" passes. Here information, element,
+token, operation, time and perplexity-like scores are dimensions of their own, GB and GiB are different units, and every
+magnitude is a :class:`fractions.Fraction`: nothing is rounded before it is shown.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+import pint
+
+_DEFINITIONS = """
+kilo- = 1000 = k-
+mega- = 1000000 = M-
+giga- = 1000000000 = G-
+tera- = 1000000000000 = T-
+peta- = 1000000000000000 = P-
+milli- = 1/1000 = m-
+micro- = 1/1000000 = u-
+kibi- = 1024 = Ki-
+mebi- = 1048576 = Mi-
+gibi- = 1073741824 = Gi-
+tebi- = 1099511627776 = Ti-
+
+byte = [information] = B
+bit = 1/8 byte
+second = [time] = s
+flop = [operation] = FLOP
+token = [token]
+element = [element]
+parameter = element
+percent = 1/100 = %
+layer = [] = _
+head = []
+die = []
+stack = []
+device = []
+sequence = []
+expert = []
+year = []
+"""
+
+# A magnitude longer than this is a mistake or an attack; no fact of this field needs it.
+_MAX_TEXT = 80
+_MAX_EXPONENT = 40
+# Unit words joined by * and /, each with at most a one-digit power: pint never sees anything else.
+_UNIT = re.compile(r"(?:1 ?/ ?)?[A-Za-z%]+(?:\^[1-9])?(?: ?[*/] ?[A-Za-z%]+(?:\^[1-9])?)*")
+_MEASURE = re.compile(r"(?P<number>[+-]?[0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>(?:1 ?/ ?)?[A-Za-z%].*)?")
+_UNIT_WORD = re.compile(r"[A-Za-z%]+")
+
+
+class UnitError(ValueError):
+    """A text that is no exact magnitude with a known unit; the message says what was found and expected."""
+
+
+@functools.cache
+def registry() -> pint.UnitRegistry:
+    """The registry; built once, with exact fractions as its number type."""
+    ureg = pint.UnitRegistry(None, non_int_type=Fraction, cache_folder=None)
+    ureg.load_definitions(_DEFINITIONS.strip().splitlines())
+    return ureg
+
+
+@dataclass(frozen=True)
+class Measure:
+    """An exact magnitude in base units (byte, second, flop, token, element) and the unit it was written in."""
+
+    value: Fraction  # in base units
+    unit: str  # as written, "" for a pure number
+
+
+@functools.cache
+def factor(unit: str) -> Fraction:
+    """Base units in one ``unit``: ``factor("GB") == 10**9``. Raises :class:`UnitError` on an unknown unit."""
+    return Fraction(_quantity(unit).to_base_units().magnitude)
+
+
+@functools.cache
+def dimension(unit: str) -> str:
+    """The dimension of ``unit`` as a canonical text, for example ``[information]^1 [time]^-1``."""
+    powers = _quantity(unit).dimensionality
+    return " ".join(f"{name}^{powers[name]}" for name in sorted(powers)) or "pure number"
+
+
+def same_dimension(left: str, right: str) -> bool:
+    """Whether two units measure the same kind of thing (GB and GiB do, GB and GB/s do not)."""
+    return dimension(left) == dimension(right)
+
+
+def parse_number(text: str) -> Fraction:
+    """``"1_307.4"``, ``"70e9"`` or ``"128,000"`` as an exact fraction; raises :class:`UnitError`."""
+    try:
+        number = Decimal(text.replace("_", "").replace(",", ""))
+    except InvalidOperation:
+        raise UnitError(f"found {text!r}, expected a decimal number such as 3.35 or 70e9") from None
+    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+        raise UnitError(f"found {text!r}, expected a finite number of ordinary size (below 1e{_MAX_EXPONENT})")
+    return Fraction(number)
+
+
+def parse(text: str) -> Measure:
+    """Parse ``"3.35 TB/s"`` exactly. A text without a unit is a pure number. Raises :class:`UnitError`."""
+    text = text.strip()
+    match = _MEASURE.fullmatch(text) if len(text) <= _MAX_TEXT else None
+    if match is None:
+        raise UnitError(f"found {text[:_MAX_TEXT]!r}, expected a number and a unit such as '3.35 TB/s'")
+    unit = (match["unit"] or "").strip()
+    return Measure(parse_number(match["number"]) * factor(unit), unit)
+
+
+def _quantity(unit: str) -> pint.Quantity:
+    if not unit or unit == "1":
+        return registry().Quantity(1, "")
+    if _UNIT.fullmatch(unit) is None:
+        raise UnitError(f"found the unit {unit!r}, expected unit words joined by * and /, such as TB/s")
+    for word in _UNIT_WORD.findall(unit):
+        if word not in registry():
+            raise UnitError(f"found the unit {unit!r}, but {word!r} is no known unit (see docs/units.md)")
+    return registry().Quantity(1, unit)
