@@ -51,7 +51,9 @@ _MAX_TEXT = 80
 _MAX_EXPONENT = 40
 # Unit words joined by * and /, each with at most a one-digit power: pint never sees anything else.
 _UNIT = re.compile(r"(?:1 ?/ ?)?[A-Za-z%]+(?:\^[1-9])?(?: ?[*/] ?[A-Za-z%]+(?:\^[1-9])?)*")
-_MEASURE = re.compile(r"(?P<number>[+-]?[0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>(?:1 ?/ ?)?[A-Za-z%].*)?")
+_MEASURE = re.compile(
+    r"(?P<number>[+-]?[0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>(?:1 ?/ ?)?[A-Za-z%].*)?"
+)
 _UNIT_WORD = re.compile(r"[A-Za-z%]+")
 
 
@@ -100,7 +102,9 @@ def parse_number(text: str) -> Fraction:
     except InvalidOperation:
         raise UnitError(f"found {text!r}, expected a decimal number such as 3.35 or 70e9") from None
     if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
-        raise UnitError(f"found {text!r}, expected a finite number of ordinary size (below 1e{_MAX_EXPONENT})")
+        raise UnitError(
+            f"found {text!r}, expected a finite number of ordinary size (below 1e{_MAX_EXPONENT})"
+        )
     return Fraction(number)
 
 
