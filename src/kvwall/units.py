@@ -83,6 +83,23 @@ def factor(unit: str) -> Fraction:
     return Fraction(_quantity(unit).to_base_units().magnitude)
 
 
+# The base unit of each dimension, in the order in which they are written.
+_BASE = {
+    "[information]": "byte",
+    "[operation]": "flop",
+    "[element]": "element",
+    "[token]": "token",
+    "[time]": "second",
+}
+
+
+@functools.cache
+def powers(unit: str) -> tuple[tuple[str, int], ...]:
+    """The base units of ``unit`` with their powers: ``powers("TB/s") == (("byte", 1), ("second", -1))``."""
+    found = _quantity(unit).dimensionality
+    return tuple((base, int(found[name])) for name, base in _BASE.items() if name in found)
+
+
 @functools.cache
 def dimension(unit: str) -> str:
     """The dimension of ``unit`` as a canonical text, for example ``[information]^1 [time]^-1``."""
@@ -102,9 +119,7 @@ def parse_number(text: str) -> Fraction:
     except InvalidOperation:
         raise UnitError(f"found {text!r}, expected a decimal number such as 3.35 or 70e9") from None
     if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
-        raise UnitError(
-            f"found {text!r}, expected a finite number of ordinary size (below 1e{_MAX_EXPONENT})"
-        )
+        raise UnitError(f"found {text!r}, expected a finite number of ordinary size (below 1e{_MAX_EXPONENT})")
     return Fraction(number)
 
 

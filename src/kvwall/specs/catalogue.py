@@ -95,8 +95,7 @@ def read(paths: Iterable[str]) -> tuple[Catalogue, list[Fault]]:
                     1,
                     1,
                     "file",
-                    f"no known kind of spec; expected data/<kind>/<id>.yaml "
-                    f"with a kind of {', '.join(KINDS)}",
+                    f"no known kind of spec; expected data/<kind>/<id>.yaml with a kind of {', '.join(KINDS)}",
                 )
             )
             continue
@@ -188,11 +187,7 @@ def locate(node: Any, loc: tuple) -> tuple[int, int]:
             place, node = node.key_places[part], node[part]
         elif isinstance(node, list) and isinstance(part, int) and part < len(node):
             node = node[part]
-            place = (
-                (node.line, node.column)
-                if isinstance(node, yaml_nodes.Text)
-                else getattr(node, "place", place)
-            )
+            place = (node.line, node.column) if isinstance(node, yaml_nodes.Text) else getattr(node, "place", place)
         else:
             break
     return place

@@ -177,9 +177,7 @@ class Quality(Strict):
 class Method(Spec):
     """A method as what it does to the unified footprint; absent keys mean that it leaves that factor alone."""
 
-    domain: Literal[
-        "baseline", "quantisation", "token eviction", "paging", "prefix caching", "tiering", "combination"
-    ]
+    domain: Literal["baseline", "quantisation", "token eviction", "paging", "prefix caching", "tiering", "combination"]
     factor: Literal["none", "w_q", "r", "phi", "sigma", "lambda", "w_q and r"]
     loss: Literal["lossless", "lossy", "lossless, lossy codec by choice"]
     cuts: list[Literal["stored bytes", "read bytes", "waste", "recomputation"]]

@@ -91,13 +91,9 @@ def _scan_events(path: str, text: str) -> Iterator[Fault]:
             yield Fault(path, line, column, "YAML", f"nested deeper than {_MAX_DEPTH} levels")
             return
         if isinstance(event, AliasEvent):
-            yield Fault(
-                path, line, column, f"*{event.anchor}", "aliases are not allowed; write the value out"
-            )
+            yield Fault(path, line, column, f"*{event.anchor}", "aliases are not allowed; write the value out")
         elif getattr(event, "anchor", None):
-            yield Fault(
-                path, line, column, f"&{event.anchor}", "anchors are not allowed; write the value out"
-            )
+            yield Fault(path, line, column, f"&{event.anchor}", "anchors are not allowed; write the value out")
         if getattr(event, "tag", None):
             yield Fault(path, line, column, str(event.tag), "tags are not allowed; write plain text")
 
@@ -111,9 +107,7 @@ def _convert(path: str, node: Node, faults: list[Fault], key: str, depth: int):
         text.path, text.line, text.column = path, line, column
         return text
     if not isinstance(node, MappingNode):
-        items = Items(
-            _convert(path, child, faults, f"{key}[{i}]", depth + 1) for i, child in enumerate(node.value)
-        )
+        items = Items(_convert(path, child, faults, f"{key}[{i}]", depth + 1) for i, child in enumerate(node.value))
         items.place = (line, column)
         return items
     mapping = Mapping()

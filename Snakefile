@@ -1,0 +1,33 @@
+"""From raw specs to every table, every figure and the ledger. The stages, in the order a number takes them:"""
+
+
+include: "workflow/rules/common.smk"  # what an artifact reads, one build at a time, how a notebook is called
+include: "workflow/rules/specs.smk"  # data/, config/     → build/check.json: every fault stops the build here
+include: "workflow/rules/forms.smk"  # accounting         → build/forms.json: the closed forms, derived once
+include: "workflow/rules/tables.smk"  # forms and specs    → tables/
+include: "workflow/rules/figures.smk"  # forms and specs    → figures/
+include: "workflow/rules/documents.smk"  # forms              → derivations as a document
+include: "workflow/rules/ledger.smk"  # ledger fragments   → ledger/
+
+
+rule all:
+    default_target: True
+    localrule: True
+    input:
+        CHECK,
+        FORMS,
+        TABLE_FILES,
+        FIGURE_FILES,
+        EXECUTED,
+        FRAGMENTS,
+        LEDGER,
+
+
+onsuccess:
+    # Not after a build of one artifact: what else stands there may be older.
+    if all(Path(name).exists() for name in TABLE_FILES + FIGURE_FILES + LEDGER):
+        say("tables: tables/   figures: figures/   ledger: ledger/ledger.csv   notebooks: notebooks/executed/")
+
+
+onerror:
+    say("The build stopped; what was built before is unchanged. Put right what is named above and run it again.")

@@ -1,0 +1,344 @@
+"""The questions that tables and figures ask, each answered by closed forms over the specs of an edition.
+
+A method of :class:`Study` is the one place where facts are bound to the symbols of a form. Every answer is a
+:class:`~kvwall.evidence.quantity.Quantity`, so it carries its lineage wherever it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kvwall.evidence.forms import Forms
+from kvwall.evidence.quantity import EvidenceError, Quantity, assumed, constant, defined, quality, reported
+from kvwall.specs import Catalogue, load
+from kvwall.specs.schema import Edition, FullAttention, Hardware, Link, Method, Model, Workload
+from kvwall.specs.values import Choice, Datum
+
+
+class Study:
+    """An edition's specs together with the closed forms."""
+
+    def __init__(self, edition: Edition, catalogue: Catalogue, forms: Forms) -> None:
+        self.edition, self.catalogue, self.forms = edition, catalogue, forms
+
+    @classmethod
+    def open(cls, edition: str, forms: str, specs: Iterable[str]) -> Study:
+        """Read the edition and exactly the given spec files; raises SpecErrors with every fault."""
+        catalogue = load([edition, *specs])
+        return cls(next(iter(catalogue.editions.values())), catalogue, Forms.read(forms))
+
+    # --- specs of the edition, in its order -------------------------------------------------------------------------
+
+    def models(self) -> list[Model]:
+        return [self.catalogue.models[name] for name in self.edition.models]
+
+    def crossover_models(self) -> list[Model]:
+        return [self.catalogue.models[name] for name in self.edition.crossover_models]
+
+    def hardware(self) -> list[Hardware]:
+        return [self.catalogue.hardware[name] for name in self.edition.hardware]
+
+    def methods(self) -> list[Method]:
+        return [self.catalogue.methods[name] for name in self.edition.methods]
+
+    def workloads(self) -> list[Workload]:
+        return [self.catalogue.workloads[name] for name in self.edition.workloads]
+
+    @property
+    def model(self) -> Model:
+        """The model that the edition studies (Llama-3-70B in the paper)."""
+        return self.catalogue.models[self.edition.study_model]
+
+    @property
+    def device(self) -> Hardware:
+        """The device that the edition studies (B200 in the paper)."""
+        return self.catalogue.hardware[self.edition.study_hardware]
+
+    def link(self, name: str) -> Link:
+        return self.catalogue.links[name]
+
+    # --- leaves -----------------------------------------------------------------------------------------------------
+
+    def fact(self, datum: Datum) -> Quantity:
+        """A datum of a spec as a reported quantity."""
+        return reported(datum, self.catalogue.source_of(datum))
+
+    def quality(self, datum: Datum) -> Quantity:
+        """A reported quality: shown, never computed with."""
+        return quality(datum, self.catalogue.source_of(datum))
+
+    def assumption(self, name: str) -> Quantity:
+        """The value of a named assumption."""
+        return assumed(self.catalogue.assumptions[name])
+
+    def points(self, choices: Sequence[Choice], name: str) -> list[Quantity]:
+        """The chosen points of a sweep, as defined quantities."""
+        return [defined(choice, name) for choice in choices]
+
+    def batches(self) -> list[Quantity]:
+        return self.points(self.edition.sweeps.table_batches, "batch size")
+
+    def contexts(self) -> list[Quantity]:
+        return self.points(self.edition.sweeps.table_contexts, "context length")
+
+    def widths(self) -> list[Quantity]:
+        return self.points(self.edition.sweeps.widths, "stored width of a cache element")
+
+    def compressions(self) -> list[Quantity]:
+        return self.points(self.edition.sweeps.compressions, "compression factor")
+
+    def device_counts(self) -> list[Quantity]:
+        return self.points(self.edition.sweeps.device_counts, "number of devices")
+
+    @property
+    def one_sequence(self) -> Quantity:
+        """Batch size one, by definition the first batch of every edition's sweep."""
+        first = self.batches()[0]
+        if first.value != 1:
+            raise EvidenceError("the first table batch of an edition must be 1")
+        return first
+
+    @property
+    def one_device(self) -> Quantity:
+        """One device, by definition the first device count of every edition's sweep."""
+        first = self.device_counts()[0]
+        if first.value != 1:
+            raise EvidenceError("the first device count of an edition must be 1")
+        return first
+
+    @property
+    def cache_width(self) -> Quantity:
+        return defined(self.edition.precision.cache_width, "stored width of a cache element")
+
+    @property
+    def weight_width(self) -> Quantity:
+        return defined(self.edition.precision.weight_width, "stored width of a weight")
+
+    # --- footprint (sections 2.1, 2.2) ------------------------------------------------------------------------------
+
+    def bytes_per_token(self, model: Model, width: Quantity | None = None) -> Quantity:
+        """KV bytes per token [byte/token], summed over the model's layer groups."""
+        parts = [self._group_bytes(group, width or self.cache_width) for group in model.groups]
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.forms.evaluate("sum_of_groups", x=total, y=part)
+        return total
+
+    def _group_bytes(self, group, width: Quantity) -> Quantity:
+        if isinstance(group, FullAttention):
+            return self.forms.evaluate(
+                "kv_bytes_per_token",
+                L=self.fact(group.layers),
+                n_kv=self.fact(group.kv_heads),
+                d_h=self.fact(group.head_dim),
+                w_kv=width,
+            )
+        return self.forms.evaluate(
+            "kv_bytes_per_token_mla",
+            L=self.fact(group.layers),
+            d_c=self.fact(group.latent_dim),
+            d_r=self.fact(group.rope_dim),
+            w_kv=width,
+        )
+
+    def weight_bytes(self, model: Model) -> Quantity:
+        """Bytes of the weights [byte], from the nominal parameter count as the paper does."""
+        return self.forms.evaluate("weight_bytes", P=self.fact(model.parameters.nominal), w_p=self.weight_width)
+
+    def kv_bytes(self, model: Model, b: Quantity, s: Quantity, width: Quantity | None = None) -> Quantity:
+        """KV bytes read in one step by ``b`` sequences of context ``s`` [byte]."""
+        return self.forms.evaluate("kv_footprint", b=b, s=s, kappa=self.bytes_per_token(model, width))
+
+    def step_bytes(self, model: Model, b: Quantity, s: Quantity, width: Quantity | None = None) -> Quantity:
+        """Bytes of one decode step [byte]: weights once, the cache once a sequence."""
+        kappa = self.bytes_per_token(model, width)
+        return self.forms.evaluate("step_bytes", W=self.weight_bytes(model), b=b, s=s, kappa=kappa)
+
+    # --- crossovers (3.4) -------------------------------------------------------------------------------------------
+
+    def traffic_crossover(self, model: Model, b: Quantity) -> Quantity:
+        """Context at which the cache's traffic equals the weights' [token]."""
+        kappa = self.bytes_per_token(model)
+        return self.forms.evaluate("traffic_crossover", W=self.weight_bytes(model), b=b, kappa=kappa)
+
+    def capacity_crossover(self, model: Model, device: Hardware, b: Quantity, n: Quantity | None = None) -> Quantity:
+        """Context at which ``n`` devices are full [token]; negative if the weights alone do not fit."""
+        return self.forms.evaluate(
+            "capacity_crossover",
+            C=self.fact(device.hbm_capacity),
+            n_dev=n or self.one_device,
+            W=self.weight_bytes(model),
+            b=b,
+            kappa=self.bytes_per_token(model),
+        )
+
+    # --- rooflines and placement (3.1 to 3.3) -----------------------------------------------------------------------
+
+    def ridge_point(self, device: Hardware) -> Quantity:
+        """Intensity at which the device turns from memory-bound to compute-bound [flop/byte]."""
+        return self.forms.evaluate(
+            "ridge_point", pi_peak=self.fact(device.bf16_dense), beta=self.fact(device.hbm_bandwidth)
+        )
+
+    def partition_bandwidth(self, device: Hardware) -> Quantity:
+        """Bandwidth of one die or stack [byte/second]: what pinned pages get."""
+        return self.forms.evaluate(
+            "partition_bandwidth", beta=self.fact(device.hbm_bandwidth), n_part=self.fact(device.partition.count)
+        )
+
+    def striped_bandwidth(self, device: Hardware) -> Quantity:
+        """Bandwidth of striped pages [byte/second].
+
+        Where the die-to-die link is disclosed it may limit; where it is not, the aggregate is an upper bound, which
+        the ledger says as an assumption. A single partition has nothing to stripe.
+        """
+        aggregate = self.fact(device.hbm_bandwidth)
+        if device.die_to_die_status == "disclosed":
+            return self.forms.evaluate(
+                "striped_bandwidth",
+                beta=aggregate,
+                n_part=self.fact(device.partition.count),
+                beta_link=self.fact(self.link(device.die_to_die).bandwidth),
+            )
+        assumptions = ("striped-mi300x",) if device.die_to_die_status == "undisclosed" else ()
+        return self.forms.evaluate("aggregate_bandwidth", *assumptions, beta=aggregate)
+
+    def token_rate_ceiling(self, model: Model, bandwidth: Quantity) -> Quantity:
+        """Most tokens of cache that a device can read in a second [token/second]."""
+        return self.forms.evaluate("token_rate_ceiling", beta_eff=bandwidth, kappa=self.bytes_per_token(model))
+
+    def intensity(self, model: Model, b: Quantity, s: Quantity, width: Quantity | None = None) -> Quantity:
+        """Arithmetic intensity of a decode step [flop/byte]; for models with one full-attention group."""
+        group = self._single_full_group(model)
+        return self.forms.evaluate(
+            "intensity",
+            P=self.fact(model.parameters.nominal),
+            w_p=self.weight_width,
+            L=self.fact(group.layers),
+            n_q=self.fact(group.query_heads),
+            n_kv=self.fact(group.kv_heads),
+            d_h=self.fact(group.head_dim),
+            w_kv=width or self.cache_width,
+            b=b,
+            s=s,
+        )
+
+    def step_flops(self, model: Model, b: Quantity, s: Quantity) -> Quantity:
+        """FLOPs of one decode step [flop]; for models with one full-attention group."""
+        group = self._single_full_group(model)
+        return self.forms.evaluate(
+            "step_flops",
+            P=self.fact(model.parameters.nominal),
+            L=self.fact(group.layers),
+            n_q=self.fact(group.query_heads),
+            d_h=self.fact(group.head_dim),
+            b=b,
+            s=s,
+        )
+
+    def memory_step_time(self, step: Quantity, bandwidth: Quantity) -> Quantity:
+        """Least time of a step that moves ``step`` bytes [second]."""
+        return self.forms.evaluate("memory_step_time", "ideal-kernel", B_step=step, beta_eff=bandwidth)
+
+    def devices_needed(self, model: Model, device: Hardware, kv: Quantity) -> Quantity:
+        """Fewest devices that hold the weights and ``kv`` bytes of cache."""
+        capacity = self.fact(device.hbm_capacity)
+        return self.forms.evaluate("devices_needed", "sharded-evenly", W=self.weight_bytes(model), K=kv, C=capacity)
+
+    # --- speedup (3.5) and tiering (2.5, 4.5) -----------------------------------------------------------------------
+
+    def speedup(self, model: Model, b: Quantity, s: Quantity, c: Quantity) -> Quantity:
+        """Decode speedup when the cache's bytes are divided by ``c``."""
+        return self.forms.evaluate(
+            "speedup", "ideal-kernel", W=self.weight_bytes(model), K=self.kv_bytes(model, b, s), c=c
+        )
+
+    def prefill_time(self, model: Model, device: Hardware, s: Quantity) -> Quantity:
+        """Time to recompute a cache of ``s`` tokens [second]; for models with one full-attention group."""
+        group = self._single_full_group(model)
+        flops = self.forms.evaluate(
+            "prefill_flops",
+            P=self.fact(model.parameters.nominal),
+            L=self.fact(group.layers),
+            n_q=self.fact(group.query_heads),
+            d_h=self.fact(group.head_dim),
+            s=s,
+        )
+        peak = self.fact(device.bf16_dense)
+        return self.forms.evaluate("prefill_time", F=flops, pi_peak=peak, u=self.assumption("prefill-utilisation"))
+
+    def fetch_time(self, kv: Quantity, link: Link, codec: Quantity) -> Quantity:
+        """Time to bring ``kv`` bytes over a link after a codec has divided them by ``codec`` [second]."""
+        return self.forms.evaluate("fetch_time", K=kv, c_codec=codec, beta_link=self.fact(link.bandwidth))
+
+    def ratio(self, above: Quantity, below: Quantity) -> Quantity:
+        """Quotient of two quantities of the same dimension."""
+        return self.forms.evaluate("ratio", x=above, y=below)
+
+    # --- methods (2.2, table 7) -------------------------------------------------------------------------------------
+
+    def sharing_factor(self, workload: Workload) -> Quantity:
+        """Sharing factor sigma of a workload whose requests share a prefix."""
+        shared = self.assumption(workload.shared_prefix)
+        context = self.fact(workload.context)
+        return self.forms.evaluate("sharing_factor", n_req=self.fact(workload.requests), s=context, s_shared=shared)
+
+    def nominal_factor(self, method: Method, workload: Workload | None = None) -> Quantity:
+        """Factor by which stored bytes fall, from the nominal width, retention and sharing alone."""
+        return self._factor(method, self._width(method), workload)
+
+    def true_factor(self, method: Method, s: Quantity, workload: Workload | None = None) -> Quantity:
+        """The same factor with the method's own metadata, at context ``s``."""
+        return self._factor(method, self.stored_width(method, s), workload)
+
+    def stored_width(self, method: Method, s: Quantity) -> Quantity:
+        """Bytes an element really takes: codes, scales and zero points, outliers, residual window [byte/element]."""
+        width = self._width(method)
+        if method.scales:
+            width = self.forms.evaluate(
+                "grouped_bytes_per_element",
+                n_bits=width,
+                w_scale=self.fact(method.scales.scale),
+                w_zero=self.fact(method.scales.zero_point),
+                G=self.fact(method.scales.group),
+            )
+        if method.outliers:
+            width = self.forms.evaluate(
+                "outlier_bytes_per_element",
+                n_bits=width,
+                o=self.fact(method.outliers.fraction),
+                w_val=self.fact(method.outliers.value_width),
+                w_idx=self.fact(method.outliers.index_width),
+            )
+        if method.residual_window:
+            width = self.forms.evaluate(
+                "residual_bytes_per_element",
+                w_q=width,
+                w_kv=self.cache_width,
+                R=self.fact(method.residual_window),
+                s=s,
+            )
+        return width
+
+    def paging_waste(self, method: Method, s: Quantity) -> Quantity:
+        """Expected share of a sequence's cache that its last block leaves unused."""
+        return self.forms.evaluate("paging_waste", n_block=self.fact(method.block), s=s)
+
+    def _width(self, method: Method) -> Quantity:
+        return self.fact(method.width) if method.width else self.cache_width
+
+    def _factor(self, method: Method, width: Quantity, workload: Workload | None) -> Quantity:
+        factor = self.forms.evaluate("compression_ratio", w_kv=self.cache_width, w_q=width)
+        if method.retention:
+            factor = self.forms.evaluate("factor_with_eviction", c=factor, r=self.fact(method.retention))
+        if method.shares_prefix and workload is not None:
+            factor = self.forms.evaluate("factor_with_sharing", c=factor, sigma=self.sharing_factor(workload))
+        return factor
+
+    def _single_full_group(self, model: Model) -> FullAttention:
+        if len(model.groups) != 1 or not isinstance(model.groups[0], FullAttention):
+            raise EvidenceError(f"{model.id}: this form needs a model with one full-attention group")
+        return model.groups[0]
+
+
+__all__ = ["Study", "constant"]

@@ -1,0 +1,104 @@
+# What all stages share: the edition, the files an artifact depends on, how a notebook is called.
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow" / "scripts"))
+import artifact_table
+import build_lock
+
+EDITION = "config/editions/paper.yaml"
+ASSUMPTIONS = "data/assumptions.yaml"
+ACCOUNTING = "data/accounting/decode_step.yaml"
+PRINTED = "data/forms/printed.yaml"
+CHECK = "build/check.json"
+FORMS = "build/forms.json"
+FONTS = "build/matplotlib/ready"
+RUNNER = "workflow/scripts/run_notebook.py"
+PYTHON = sys.executable
+
+# A checkout uses its own package, also where another one is installed; and byte code is kept, because
+# without it each process compiles SymPy anew.
+os.environ["PYTHONPATH"] = str(Path(workflow.basedir) / "src")
+os.environ["PYTHONHASHSEED"] = "0"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def say(message):
+    print(message, file=sys.stderr)
+
+
+# Snakemake's own lock outlives a killed build and would ask for an unlock; this one ends with its process.
+if workflow.is_main_process and not workflow.dryrun:
+    try:
+        BUILD_LOCK = build_lock.take(Path(".snakemake/kvwall.lock"))
+    except build_lock.HeldError as held:
+        raise WorkflowError(str(held))
+
+# The first build in a checkout trusts nothing that it finds there: this file is younger than all committed
+# outputs, so each of them is built again, also when only one is asked for.
+CHECKOUT = "build/checkout"
+build_lock.mark_checkout(Path(CHECKOUT))
+
+
+def sources(*parts):
+    """Package files by layer: an edit in the package must run what uses it again."""
+    root = Path("src/kvwall")
+    found = [path for part in parts for path in (root / part).rglob("*.py")]
+    return sorted(str(path) for path in [*found, *root.glob("*.py")] if path.name not in ("cli.py", "__main__.py"))
+
+
+CLI = sorted(str(path) for path in Path("src/kvwall").glob("*.py") if path.name in ("cli.py", "__main__.py"))
+RAW = sorted(str(path) for top in ("data", "config") for path in Path(top).rglob("*") if path.is_file())
+WORKFLOW = [RUNNER, *(f"workflow/scripts/{name}.py" for name in ("kernel_environment", "strictness"))]
+
+try:
+    ARTIFACTS = artifact_table.load(Path("workflow/artifacts.yaml"), Path(EDITION))
+except artifact_table.EditionError as fault:
+    # The check knows the same fault and says it with line and column; it must not wait for a plan of the build.
+    shell("{PYTHON:q} -m kvwall check --edition {EDITION:q} --stamp {CHECK:q} || true")
+    raise WorkflowError(str(fault))
+
+
+def inputs(artifact):
+    """All that one artifact depends on. The check comes first but is no reason to build anything again."""
+    return dict(
+        notebook=artifact.path,
+        specs=artifact.specs,
+        edition=EDITION,
+        forms=FORMS,
+        package=sources("specs", "evidence", "artifacts"),
+        workflow=WORKFLOW,
+        check=ancient(CHECK),
+        fonts=ancient(FONTS),
+        checkout=CHECKOUT,
+    )
+
+
+def call(artifact, executed):
+    """The command line of the runner after the interpreter."""
+    given = {"forms": FORMS}
+    if artifact.kind != "documents":
+        given |= {
+            "edition": EDITION,
+            "specs": artifact.specs,
+            "out_dir": f"build/artifacts/{artifact.name}",
+            "ledger": artifact.fragment,
+        }
+    pairs = [part for key, value in given.items() for part in ("-p", f"{key}={json.dumps(value)}")]
+    return shlex.join([RUNNER, artifact.path, "--executed", executed, "--log-dir", "logs", *pairs])
+
+
+def of_kind(kind):
+    return [artifact for artifact in ARTIFACTS if artifact.kind == kind]
+
+
+def files(artifact, folder, endings):
+    return [f"{folder}/{artifact.name}.{ending}" for ending in endings]
+
+
+EXECUTED = [artifact.executed for artifact in ARTIFACTS]
+FRAGMENTS = [artifact.fragment for artifact in ARTIFACTS if artifact.kind != "documents"]

@@ -1,0 +1,31 @@
+# Each notebook writes its own fragment of the ledger; one rule merges them, a copy publishes the result.
+
+LEDGER_NAMES = ["ledger.csv", "ledger.json", "outputs.sha256"]
+LEDGER = [f"ledger/{name}" for name in LEDGER_NAMES]
+MERGED = [f"build/merged/{name}" for name in LEDGER_NAMES]
+# The text outputs are committed; pictures in other formats are built only.
+COMMITTED = [name for name in TABLE_FILES + FIGURE_FILES if not name.endswith((".png", ".pdf"))]
+
+
+rule merge_ledger:
+    input:
+        fragments=FRAGMENTS,
+        outputs=COMMITTED,
+        package=sources("evidence") + CLI,
+    output:
+        MERGED,
+    message:
+        "merging the ledger"
+    shell:
+        "{PYTHON:q} -m kvwall ledger {input.fragments:q} --out-dir build/merged --outputs {input.outputs:q}"
+
+
+rule ledger:
+    input:
+        merged=MERGED,
+        # Published files lead to the specs, also where a failed run has left no fragment.
+        outputs=COMMITTED,
+    output:
+        LEDGER,
+    shell:
+        "cp {input.merged:q} ledger/"
