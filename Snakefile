@@ -2,7 +2,7 @@
 
 
 include: "workflow/rules/common.smk"  # what an artifact reads, one build at a time, how a notebook is called
-include: "workflow/rules/specs.smk"  # data/, config/     → build/check.json: every fault stops the build here
+include: "workflow/rules/specs.smk"  # data/, config/     → every fault stops the build here, before any notebook
 include: "workflow/rules/forms.smk"  # accounting         → build/forms.json: the closed forms, derived once
 include: "workflow/rules/tables.smk"  # forms and specs    → tables/
 include: "workflow/rules/figures.smk"  # forms and specs    → figures/
@@ -12,22 +12,25 @@ include: "workflow/rules/ledger.smk"  # ledger fragments   → ledger/
 
 rule all:
     default_target: True
-    localrule: True
     input:
-        CHECK,
         FORMS,
         TABLE_FILES,
         FIGURE_FILES,
         EXECUTED,
         FRAGMENTS,
         LEDGER,
+    localrule: True
 
 
 onsuccess:
     # Not after a build of one artifact: what else stands there may be older.
     if all(Path(name).exists() for name in TABLE_FILES + FIGURE_FILES + LEDGER):
-        say("tables: tables/   figures: figures/   ledger: ledger/ledger.csv   notebooks: notebooks/executed/")
+        say(
+            "tables: tables/   figures: figures/   ledger: ledger/ledger.csv   notebooks: notebooks/executed/"
+        )
 
 
 onerror:
-    say("The build stopped; what was built before is unchanged. Put right what is named above and run it again.")
+    say(
+        "The build stopped; what was built before is unchanged. Put right what is named above and run it again."
+    )

@@ -1,7 +1,7 @@
 """A safe grammar for formulas in data files: a whitelist over :mod:`ast`, nothing is ever evaluated.
 
-Allowed: decimal numbers, declared names, ``+ - * / **``, unary minus, parentheses, and calls of ``min``, ``max`` and
-``ceiling`` by name. Everything else raises :class:`ExpressionError`, including inputs that are only too large.
+Allowed: decimal numbers, declared names, ``+ - * / **``, unary minus, parentheses, and calls of ``min``,
+``max`` and ``ceiling`` by name. All else raises :class:`ExpressionError`, inputs that are only too large too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_LENGTH = 400
 MAX_NESTING = 40
 MAX_DIGITS = 40
 MAX_EXPONENT = 8
-# Powers of powers multiply: ((9**8)**8)**8 would be a number of 490 digits, and forty levels a number of 10^36 digits.
+# Powers of powers multiply: ((9**8)**8)**8 has 489 digits, and forty such levels would have 10^36.
 MAX_POWER = 64
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_+\-*/(),. ]")
@@ -37,7 +37,7 @@ class ExpressionError(ValueError):
 
 
 def parse(text: str, names: Collection[str]) -> ast.expr:
-    """Parse ``text`` and return its tree, in which each number is a ``Constant`` that holds an exact Fraction.
+    """Parse ``text`` to its tree, in which each number is a ``Constant`` that holds an exact Fraction.
 
     ``names`` are the symbols the text may use. Raises :class:`ExpressionError`.
     """
@@ -50,7 +50,7 @@ def parse(text: str, names: Collection[str]) -> ast.expr:
     forbidden = _FORBIDDEN.search(text)
     if forbidden:
         raise ExpressionError(f"found {forbidden[0]!r}, expected {_EXPECTED}", forbidden.start())
-    # Python reads leading blanks as an indent; the columns of the stripped text are shifted back in every error.
+    # Python reads leading blanks as an indent; columns of the stripped text are shifted back in errors.
     body = text.lstrip()
     reader = _Reader(body, frozenset(names), len(text) - len(body))
     try:

@@ -1,7 +1,8 @@
 """The one list of symbols: name, LaTeX, meaning and unit (sections 1 and 2.2 of the paper).
 
-No SymPy here, so that the spec loader can check names and units without importing it. Every symbol stands for a positive
-real number; counts are marked ``integer``. ``phi``, ``o``, ``R`` and ``w_zero`` may be zero when values are put in.
+No SymPy here, so that the spec loader can check names and units without importing it. Every symbol stands for
+a positive real number; counts are marked ``integer``. ``phi``, ``o``, ``R`` and ``w_zero`` may be zero when
+values are put in.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ _SYMBOLS = (
     Notation("u", "u", "utilisation: attained share of the peak rate", ""),
     # Quantities that one form gives and another takes
     Notation("kappa", r"\kappa", "KV bytes per token", "byte/token"),
+    Notation("kappa_g", r"\kappa_{g}", "KV bytes per token of one more group of layers", "byte/token"),
     Notation("W", "W", "weight bytes read in a step", "byte"),
     Notation("K", "K", "KV bytes read in a step", "byte"),
     Notation("B_step", "B", "bytes moved in a decode step", "byte"),
@@ -86,7 +88,12 @@ _SYMBOLS = (
     # Definitional constants
     Notation("f_mac", r"f_{mac}", "operations of one multiply-and-add", "flop/element/token"),
     Notation("m_kv", "m_{kv}", "cached vectors per token and KV head: a key and a value", "1/token"),
-    Notation("m_lat", "m_{lat}", "cached vectors per token and layer in MLA: one latent with its rotary key", "1/token"),
+    Notation(
+        "m_lat",
+        "m_{lat}",
+        "cached vectors per token and layer in MLA: a latent and its rotary key",
+        "1/token",
+    ),
     Notation("q", "q", "new tokens per sequence and step", "token"),
     Notation("e_w", "e_w", "one element per entry of an embedding matrix", "element"),
 )

@@ -3,18 +3,21 @@
 import json
 import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow" / "scripts"))
 import artifact_table
 import build_lock
+import check_stamp
 
 EDITION = "config/editions/paper.yaml"
 ASSUMPTIONS = "data/assumptions.yaml"
 ACCOUNTING = "data/accounting/decode_step.yaml"
 PRINTED = "data/forms/printed.yaml"
 CHECK = "build/check.json"
+CHECK_STAMP = "build/check.sha256"
 FORMS = "build/forms.json"
 FONTS = "build/matplotlib/ready"
 RUNNER = "workflow/scripts/run_notebook.py"
@@ -48,23 +51,18 @@ def sources(*parts):
     """Package files by layer: an edit in the package must run what uses it again."""
     root = Path("src/kvwall")
     found = [path for part in parts for path in (root / part).rglob("*.py")]
-    return sorted(str(path) for path in [*found, *root.glob("*.py")] if path.name not in ("cli.py", "__main__.py"))
+    return sorted(
+        str(path) for path in [*found, *root.glob("*.py")] if path.name not in ("cli.py", "__main__.py")
+    )
 
 
 CLI = sorted(str(path) for path in Path("src/kvwall").glob("*.py") if path.name in ("cli.py", "__main__.py"))
 RAW = sorted(str(path) for top in ("data", "config") for path in Path(top).rglob("*") if path.is_file())
 WORKFLOW = [RUNNER, *(f"workflow/scripts/{name}.py" for name in ("kernel_environment", "strictness"))]
 
-try:
-    ARTIFACTS = artifact_table.load(Path("workflow/artifacts.yaml"), Path(EDITION))
-except artifact_table.EditionError as fault:
-    # The check knows the same fault and says it with line and column; it must not wait for a plan of the build.
-    shell("{PYTHON:q} -m kvwall check --edition {EDITION:q} --stamp {CHECK:q} || true")
-    raise WorkflowError(str(fault))
-
 
 def inputs(artifact):
-    """All that one artifact depends on. The check comes first but is no reason to build anything again."""
+    """All that one artifact depends on, package and runner included."""
     return dict(
         notebook=artifact.path,
         specs=artifact.specs,
@@ -72,8 +70,7 @@ def inputs(artifact):
         forms=FORMS,
         package=sources("specs", "evidence", "artifacts"),
         workflow=WORKFLOW,
-        check=ancient(CHECK),
-        fonts=ancient(FONTS),
+        fonts=FONTS,
         checkout=CHECKOUT,
     )
 
@@ -98,7 +95,3 @@ def of_kind(kind):
 
 def files(artifact, folder, endings):
     return [f"{folder}/{artifact.name}.{ending}" for ending in endings]
-
-
-EXECUTED = [artifact.executed for artifact in ARTIFACTS]
-FRAGMENTS = [artifact.fragment for artifact in ARTIFACTS if artifact.kind != "documents"]

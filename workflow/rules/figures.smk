@@ -2,7 +2,9 @@
 # of a job before it starts and after it fails; so only the copy, which follows a success, ever touches figures/.
 
 FIGURE_ENDINGS = ["svg", "pdf", "png", "csv"]
-FIGURE_FILES = [name for artifact in of_kind("figures") for name in files(artifact, "figures", FIGURE_ENDINGS)]
+FIGURE_FILES = [
+    name for artifact in of_kind("figures") for name in files(artifact, "figures", FIGURE_ENDINGS)
+]
 
 
 for artifact in of_kind("figures"):

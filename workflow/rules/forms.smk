@@ -4,7 +4,6 @@
 
 rule derive:
     input:
-        check=ancient(CHECK),
         accounting=ACCOUNTING,
         printed=PRINTED,
         package=sources("algebra", "specs") + CLI,

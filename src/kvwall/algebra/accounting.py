@@ -17,12 +17,12 @@ SOFTMAX = "softmax"  # kept in an equation of its own (section 3.1)
 
 @dataclass(frozen=True)
 class Op:
-    """One operation for one sequence. A ``layer`` op runs L times, a ``model`` op once; weights are read once a step."""
+    """One operation for one sequence; a ``layer`` op runs L times, a ``model`` op once."""
 
     name: str
     part: str
     flops: sp.Expr  # flop
-    weight_bytes: sp.Expr  # byte
+    weight_bytes: sp.Expr  # byte, read once a step whatever the batch
     kv_read_bytes: sp.Expr  # byte
     note: str = ""
     kv_write_bytes: sp.Expr = sp.S.Zero  # byte
@@ -36,7 +36,7 @@ class Op:
     def from_texts(
         cls, name: str, part: str, flops: str, weights: str, kv_read: str, kv_write: str = "0", note: str = ""
     ) -> Op:
-        """An op from the texts of the data file, in which ``weights`` are elements. Raises ExpressionError."""
+        """An op from the texts of the data file; ``weights`` are in elements. Raises ExpressionError."""
         weight_bytes = to_sympy(weights) * SYMBOLS["w_p"]
         return cls(name, part, to_sympy(flops), weight_bytes, to_sympy(kv_read), note, to_sympy(kv_write))
 
@@ -49,7 +49,12 @@ def check_ops(ops: Sequence[Op]) -> None:
             raise ValueError(f"op {op.name}: found part {op.part!r}, expected one of {', '.join(PARTS)}")
         if names.count(op.name) > 1:
             raise ValueError(f"op {op.name}: found twice, expected each name once")
-        fields = ((op.flops, "flop"), (op.weight_bytes, "byte"), (op.kv_read_bytes, "byte"), (op.kv_write_bytes, "byte"))
+        fields = (
+            (op.flops, "flop"),
+            (op.weight_bytes, "byte"),
+            (op.kv_read_bytes, "byte"),
+            (op.kv_write_bytes, "byte"),
+        )
         for expr, unit in fields:
             if expr != 0:  # zero has every dimension
                 check_dimensions(expr, unit)
@@ -57,4 +62,5 @@ def check_ops(ops: Sequence[Op]) -> None:
 
 def total(ops: Iterable[Op], amount: Callable[[Op], sp.Expr]) -> sp.Expr:
     """The sum of ``amount`` over all layers and the model level, for one sequence."""
-    return sp.expand(sum((SYMBOLS["L"] ** (op.part == "layer") * amount(op) for op in ops), sp.S.Zero))
+    repeats = {"layer": SYMBOLS["L"], "model": sp.S.One}
+    return sp.expand(sum((repeats[op.part] * amount(op) for op in ops), sp.S.Zero))

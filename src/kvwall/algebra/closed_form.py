@@ -20,7 +20,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """A derived expression. ``expr`` reads like the paper; ``general`` keeps the definitional constants as symbols."""
+    """A derived expression: ``expr`` reads like the paper, ``general`` keeps the constants as symbols."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Derivation:
     steps: list[Step] = field(default_factory=list)
 
     def step(self, text: str, left: sp.Basic | str, right: sp.Expr | None = None) -> sp.Basic:
-        """Note an equation; an unevaluated ``left`` (a limit, sum, derivative) is carried out when ``right`` is left out.
+        """Note an equation; without ``right``, an unevaluated ``left`` (limit, sum, derivative) is carried out.
 
         The LaTeX is made from the expressions, so a step cannot say anything other than what was computed.
         """
@@ -68,12 +68,23 @@ class Derivation:
         self.steps.append(Step(text, f"{shown} = {render(right)}"))
         return right
 
-    def close(self, general: sp.Expr, assumptions: tuple[str, ...] = (), conditions: tuple[str, ...] = ()) -> ClosedForm:
+    def close(
+        self, general: sp.Expr, assumptions: tuple[str, ...] = (), conditions: tuple[str, ...] = ()
+    ) -> ClosedForm:
         """The finished form; raises :class:`kvwall.algebra.dimensions.DimensionError`."""
         check_dimensions(general, self.unit)
         expr = with_constants(general)
-        self.step("With the definitional constants put in.", self.symbol, expr)
+        if expr != general:
+            self.step("With the definitional constants put in.", self.symbol, expr)
         return ClosedForm(
-            self.name, self.title, self.section, self.symbol, self.unit, expr, general, tuple(self.steps),
-            assumptions, conditions,
+            self.name,
+            self.title,
+            self.section,
+            self.symbol,
+            self.unit,
+            expr,
+            general,
+            tuple(self.steps),
+            assumptions,
+            conditions,
         )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from kvwall.algebra.accounting import Op, check_ops
 from kvwall.algebra.closed_form import ClosedForm
-from kvwall.algebra.derivations import crossover, decode, footprint, generation, methods, placement, tiering
+from kvwall.algebra.derivations import composition, crossover, decode, footprint, generation, methods, placement, tiering
 
-_PARTS = (footprint, decode, placement, crossover, tiering, methods, generation)
+_PARTS = (footprint, decode, placement, crossover, tiering, methods, generation, composition)
 
 
 def derive_all(ops: Sequence[Op]) -> dict[str, ClosedForm]:

@@ -1,4 +1,4 @@
-"""From a formula's text to SymPy, by way of the whitelist of :mod:`kvwall.expression`; no eval, no sympify."""
+"""From a formula's text to SymPy, by the whitelist of :mod:`kvwall.expression`; no eval, no sympify."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ProofError(ValueError):
 
 
 def expand(expr: sp.Expr, forms: Mapping[str, ClosedForm]) -> sp.Expr:
-    """``expr`` in model and hardware parameters only: W, K, kappa, F and B are put in by their forms, n_q as g n_kv."""
+    """``expr`` in model and hardware parameters only; W, K, kappa, F and B by their forms, n_q as g n_kv."""
     for name, form in _EXPANSIONS:
         value = SYMBOLS["g"] * SYMBOLS["n_kv"] if form is None else forms[form].expr
         expr = expr.subs(SYMBOLS[name], value)
@@ -45,7 +45,7 @@ def expand(expr: sp.Expr, forms: Mapping[str, ClosedForm]) -> sp.Expr:
 
 
 def prove_printed(forms: Mapping[str, ClosedForm], printed: Iterable[Printed]) -> dict[str, ClosedForm]:
-    """The forms with ``printed`` and ``printed_source`` filled in; raises :class:`ProofError` on the first difference."""
+    """The forms with ``printed`` and ``printed_source`` filled in; raises :class:`ProofError`."""
     proven = dict(forms)
     for entry in printed:
         if entry.form not in forms:
@@ -55,7 +55,8 @@ def prove_printed(forms: Mapping[str, ClosedForm], printed: Iterable[Printed]) -
         difference = expand(forms[entry.form].expr, forms) - expand(to_sympy(entry.expression), forms)
         if sp.simplify(difference) != 0:
             raise ProofError(
-                f"form {entry.form}: derived {forms[entry.form].expr}, printed {entry.expression} ({entry.source})"
+                f"form {entry.form}: derived {forms[entry.form].expr}, "
+                f"printed {entry.expression} ({entry.source})"
             )
         proven[entry.form] = replace(forms[entry.form], printed=entry.expression, printed_source=entry.source)
     return proven

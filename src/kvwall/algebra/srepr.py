@@ -1,4 +1,4 @@
-"""Reads the text of ``sympy.srepr`` back, by a whitelist over :mod:`ast`: a stored form can never run code."""
+"""Reads the text of ``sympy.srepr`` back, by a whitelist over :mod:`ast`: a stored form cannot run code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def _read(node: ast.expr, nesting: int) -> sp.Expr:
     if nesting > MAX_NESTING:
         raise SreprError(f"found more than {MAX_NESTING} levels")
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise SreprError(f"found {type(node).__name__} at column {node.col_offset}, expected a call such as Add(…)")
+        raise SreprError(
+            f"found {type(node).__name__} at column {node.col_offset}, expected a call such as Add(…)"
+        )
     head = node.func.id
     if head == "Symbol":
         return _symbol(node)
@@ -61,14 +63,19 @@ def _read(node: ast.expr, nesting: int) -> sp.Expr:
             raise SreprError("found a fraction over zero")
         return sp.Rational(numerator, denominator)
     if head not in _HEADS:
-        raise SreprError(f"found {head!r} with {len(node.args)} arguments, expected one of {', '.join(_HEADS)}, "
-                         "Integer, Rational or Symbol")
+        raise SreprError(
+            f"found {head!r} with {len(node.args)} arguments, expected one of {', '.join(_HEADS)}, "
+            "Integer, Rational or Symbol"
+        )
     function, fewest, most = _HEADS[head]
     if not fewest <= len(node.args) <= most:
         raise SreprError(f"found {len(node.args)} arguments of {head}, expected {fewest} to {most}")
     arguments = [_read(argument, nesting + 1) for argument in node.args]
     if head == "Pow":
         _check_power(*arguments)
+    if head == "Mul" and len(arguments) == 2 and arguments[0].is_Rational and arguments[1].is_Add:
+        # SymPy would multiply the number into the sum: (T + 1)/2 would come back as T/2 + 1/2.
+        return sp.Mul(*arguments, evaluate=arguments[0] in (0, 1))
     return function(*arguments)
 
 
@@ -83,7 +90,7 @@ def _integer(node: ast.expr) -> int:
 
 def _check_power(base: sp.Expr, exponent: sp.Expr) -> None:
     # A power of numbers would be computed at once, and a tower of them would never end.
-    if not exponent.is_Rational or abs(exponent) > MAX_EXPONENT or base.is_number and not base.is_Rational:
+    if not exponent.is_Rational or abs(exponent) > MAX_EXPONENT or (base.is_number and not base.is_Rational):
         raise SreprError(f"found the exponent {str(exponent)[:20]}, expected a fraction up to {MAX_EXPONENT}")
     if base.is_Rational and max(abs(base.p), base.q) >= 10**MAX_DIGITS:
         raise SreprError(f"found a power of a number with more than {MAX_DIGITS} digits")

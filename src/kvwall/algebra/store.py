@@ -26,7 +26,7 @@ def forms_to_json(forms: Mapping[str, ClosedForm]) -> str:
 
 
 def forms_from_json(text: str) -> dict[str, ClosedForm]:
-    """The forms that :func:`forms_to_json` wrote. Raises :class:`StoreError`, SreprError or DimensionError."""
+    """The forms that :func:`forms_to_json` wrote. Raises StoreError, SreprError or DimensionError."""
     try:
         records = json.loads(text)
     except ValueError as error:

@@ -14,6 +14,9 @@ from kvwall.algebra.symbols import SYMBOLS
 from kvwall.evidence.quantity import Evaluation, EvidenceError, Quantity, base_unit_text, forbid_mixing
 from kvwall.notation import NOTATION
 
+# The two sides of a comparison may be anything, as long as they are the same thing.
+_GENERIC = ("x", "y")
+
 
 class Forms:
     """The closed forms of build/forms.json by name."""
@@ -29,7 +32,8 @@ class Forms:
         return self._forms[name]
 
     def evaluate(self, name: str, *assumptions: str, **inputs: Quantity) -> Quantity:
-        """Evaluate a form exactly. ``inputs`` are quantities by symbol name; ``assumptions`` name readings of ours.
+        """Evaluate a form exactly. ``inputs`` are quantities by symbol name; ``assumptions`` name readings of ours
+        beyond what the form itself states.
 
         Raises :class:`EvidenceError` on a missing or unknown symbol, a wrong dimension, a barred leaf, or a result
         that is no finite rational number.
@@ -39,9 +43,10 @@ class Forms:
         if names != sorted(inputs):
             raise EvidenceError(f"{name}: found inputs {sorted(inputs)}, expected {names}")
         for symbol, quantity in inputs.items():
-            if not units.same_dimension(quantity.unit, NOTATION[symbol].unit):
+            unit = inputs["x"].unit if symbol in _GENERIC else NOTATION[symbol].unit
+            if not units.same_dimension(quantity.unit, unit):
                 raise EvidenceError(
-                    f"{name}: {symbol} is {quantity.unit or 'a pure number'}, expected {NOTATION[symbol].unit}"
+                    f"{name}: {symbol} is {quantity.unit or 'a pure number'}, expected {unit}"
                 )
         bound = tuple(sorted(inputs.items()))
         forbid_mixing(bound, name)
@@ -50,7 +55,7 @@ class Forms:
         if not result.is_Rational:
             raise EvidenceError(f"{name}: found {result}, expected a finite rational number")
         value = Fraction(int(result.p), int(result.q))
-        lineage = Evaluation(name, bound, tuple(sorted({*form.assumptions, *assumptions})))
+        lineage = Evaluation(name, bound, tuple(sorted(set(assumptions))))
         return Quantity(value, base_unit_text(form.unit), lineage)
 
 

@@ -121,7 +121,7 @@ class Study:
         parts = [self._group_bytes(group, width or self.cache_width) for group in model.groups]
         total = parts[0]
         for part in parts[1:]:
-            total = self.forms.evaluate("sum_of_groups", x=total, y=part)
+            total = self.forms.evaluate("sum_of_groups", kappa=total, kappa_g=part)
         return total
 
     def _group_bytes(self, group, width: Quantity) -> Quantity:
@@ -209,18 +209,8 @@ class Study:
 
     def intensity(self, model: Model, b: Quantity, s: Quantity, width: Quantity | None = None) -> Quantity:
         """Arithmetic intensity of a decode step [flop/byte]; for models with one full-attention group."""
-        group = self._single_full_group(model)
         return self.forms.evaluate(
-            "intensity",
-            P=self.fact(model.parameters.nominal),
-            w_p=self.weight_width,
-            L=self.fact(group.layers),
-            n_q=self.fact(group.query_heads),
-            n_kv=self.fact(group.kv_heads),
-            d_h=self.fact(group.head_dim),
-            w_kv=width or self.cache_width,
-            b=b,
-            s=s,
+            "intensity", F_step=self.step_flops(model, b, s), B_step=self.step_bytes(model, b, s, width)
         )
 
     def step_flops(self, model: Model, b: Quantity, s: Quantity) -> Quantity:
@@ -265,7 +255,7 @@ class Study:
             s=s,
         )
         peak = self.fact(device.bf16_dense)
-        return self.forms.evaluate("prefill_time", F=flops, pi_peak=peak, u=self.assumption("prefill-utilisation"))
+        return self.forms.evaluate("prefill_time", F_prefill=flops, pi_peak=peak, u=self.assumption("prefill-utilisation"))
 
     def fetch_time(self, kv: Quantity, link: Link, codec: Quantity) -> Quantity:
         """Time to bring ``kv`` bytes over a link after a codec has divided them by ``codec`` [second]."""
@@ -280,8 +270,9 @@ class Study:
     def sharing_factor(self, workload: Workload) -> Quantity:
         """Sharing factor sigma of a workload whose requests share a prefix."""
         shared = self.assumption(workload.shared_prefix)
-        context = self.fact(workload.context)
-        return self.forms.evaluate("sharing_factor", n_req=self.fact(workload.requests), s=context, s_shared=shared)
+        own = self.forms.evaluate("own_context", s=self.fact(workload.context), s_shared=shared)
+        requests = self.fact(workload.requests)
+        return self.forms.evaluate("sharing_factor", n_req=requests, s_shared=shared, s_own=own)
 
     def nominal_factor(self, method: Method, workload: Workload | None = None) -> Quantity:
         """Factor by which stored bytes fall, from the nominal width, retention and sharing alone."""
@@ -322,7 +313,7 @@ class Study:
 
     def paging_waste(self, method: Method, s: Quantity) -> Quantity:
         """Expected share of a sequence's cache that its last block leaves unused."""
-        return self.forms.evaluate("paging_waste", n_block=self.fact(method.block), s=s)
+        return self.forms.evaluate("paging_waste", "uniform-last-block", n_block=self.fact(method.block), s=s)
 
     def _width(self, method: Method) -> Quantity:
         return self.fact(method.width) if method.width else self.cache_width

@@ -1,6 +1,6 @@
 """The spec classes: model, hardware, link, workload, method, assumption, accounting, printed form and edition.
 
-One YAML file holds one spec (data/<kind>/<id>.yaml). Units are base units once read: byte, second, flop, token, element.
+One YAML file holds one spec (data/<kind>/<id>.yaml). Base units once read: byte, second, flop, token, element.
 """
 
 from __future__ import annotations
@@ -190,14 +190,14 @@ class Method(Spec):
     block: count("token", "16 token", "1e6 token") | None = None
     shares_prefix: bool = False
     codec: datum("1", "4", maximum="1000") | None = None
-    quality: Annotated[list[Quality], Field(max_length=20)] = []
+    quality: Annotated[list[Quality], Field(default_factory=list, max_length=20)]
     quality_note: ShortText | None = None
 
 
 class Operation(Strict):
     """One operation of a decode step: expressions over declared symbols, for one sequence."""
 
-    name: Identifier
+    name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=60)]
     part: Literal["layer", "model"]
     flops: ShortText
     weights: ShortText

@@ -1,1 +1,1 @@
-"""One module per part of the paper; each has ``derive(ops, known) -> list[ClosedForm]`` (see ``algebra/derive.py``)."""
+"""One module per part of the paper; each has ``derive(ops, known)``, which returns its closed forms in order."""

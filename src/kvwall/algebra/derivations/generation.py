@@ -12,7 +12,7 @@ from kvwall.algebra.symbols import symbols
 
 d_model, n_gen, L, f_mac, q, e_w = symbols("d n_gen L f_mac q e_w")
 
-_COUNT = "Multiply-and-adds of the query, key and value projections of one layer, each d by d (multi-head attention)."
+_COUNT = "Counted are the query, key and value projections, each d by d (multi-head attention)."
 
 
 def derive(ops: Sequence[Op], known: Mapping[str, ClosedForm]) -> list[ClosedForm]:
@@ -26,16 +26,26 @@ def _projections(position: sp.Expr) -> sp.Expr:
 
 
 def _naive() -> ClosedForm:
-    d = Derivation("generation_flops_naive", "Projections without a cache, one layer, in multiply-and-adds", "",
-                   "N_{naive}", "")
+    d = Derivation(
+        "generation_flops_naive",
+        "Projections without a cache, one layer, in multiply-and-adds",
+        "",
+        "N_{naive}",
+        "",
+    )
     t = sp.Symbol("t", integer=True, positive=True)
     terms = sp.Sum(_projections(t), (t, 1, n_gen))
     return d.close(d.step("Step t projects all t tokens anew.", terms, sp.factor(terms.doit())), (_COUNT,))
 
 
 def _cached() -> ClosedForm:
-    d = Derivation("generation_flops_cached", "Projections with a cache, one layer, in multiply-and-adds", "",
-                   "N_{cached}", "")
+    d = Derivation(
+        "generation_flops_cached",
+        "Projections with a cache, one layer, in multiply-and-adds",
+        "",
+        "N_{cached}",
+        "",
+    )
     t = sp.Symbol("t", integer=True, positive=True)
     terms = sp.Sum(_projections(sp.S.One), (t, 1, n_gen))
     return d.close(d.step("Step t projects the new token only.", terms), (_COUNT,))
@@ -48,7 +58,14 @@ def _saving(naive: ClosedForm, cached: ClosedForm) -> ClosedForm:
 
 
 def _whole(which: str, layer: ClosedForm) -> ClosedForm:
-    d = Derivation(f"generation_model_flops_{which}", f"Projections of the whole model, {which}, in operations", "",
-                   f"F_{{{which}}}", "flop")
+    d = Derivation(
+        f"generation_model_flops_{which}",
+        f"Projections of the whole model, {which}, in operations",
+        "",
+        f"F_{{{which}}}",
+        "flop",
+    )
     macs = d.step("Multiply-and-adds of one layer.", layer.symbol, layer.general)
-    return d.close(d.step("Over all layers, in operations.", f"F_{{{which}}}", L * f_mac * q * e_w * macs), (_COUNT,))
+    return d.close(
+        d.step("Over all layers, in operations.", f"F_{{{which}}}", L * f_mac * q * e_w * macs), (_COUNT,)
+    )

@@ -1,0 +1,98 @@
+"""The command line: ``kvwall check``, ``derive``, ``ledger``, ``verify`` and ``explain``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvwall.specs.faults import SpecErrors
+
+app = typer.Typer(
+    help="Exact numbers for 'The KV Cache Is the New Memory Wall', each with its lineage.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _fail(lines: list[str], summary: str) -> typer.Exit:
+    for line in lines:
+        typer.echo(line, err=True)
+    typer.echo(summary, err=True)
+    return typer.Exit(1)
+
+
+@app.command()
+def check(stamp: Annotated[Path | None, typer.Option(help="File to write when everything is right.")] = None) -> None:
+    """Check every spec in data/ and config/editions/; print all faults as file:line:column."""
+    from kvwall.audit.check import check as run_check
+    from kvwall.audit.check import spec_files
+
+    try:
+        run_check()
+    except SpecErrors as error:
+        raise _fail(
+            [str(fault) for fault in error.faults],
+            f"{len(error.faults)} faults in the spec files; nothing was built or changed.",
+        ) from None
+    if stamp is not None:
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(json.dumps({"checked": spec_files()}, indent=1) + "\n", encoding="utf-8")
+
+
+@app.command()
+def derive(
+    accounting: Annotated[str, typer.Option(help="The operations of a decode step.")],
+    printed: Annotated[str, typer.Option(help="The forms as the paper prints them.")],
+    out: Annotated[Path, typer.Option(help="Where the forms go.")],
+) -> None:
+    """Derive every closed form, prove it equal to its printed form, and write build/forms.json."""
+    from kvwall.audit.derive import derive_to
+
+    derive_to(accounting, printed, out)
+
+
+@app.command()
+def ledger(
+    fragments: list[str],
+    out_dir: Annotated[str, typer.Option(help="Folder of ledger.csv, ledger.json and outputs.sha256.")] = "ledger",
+    outputs: Annotated[list[str] | None, typer.Option(help="Text outputs whose digests are kept.")] = None,
+) -> None:
+    """Merge the fragments of all artifacts into the ledger."""
+    from kvwall.evidence.ledger import read_fragment, write_ledger
+
+    write_ledger(out_dir, [row for name in fragments for row in read_fragment(name)], outputs or [])
+
+
+@app.command()
+def verify(
+    cores: Annotated[int, typer.Option(help="Cores of the second build.")] = 4,
+    rebuild: Annotated[bool, typer.Option(help="Build a second time and compare byte for byte.")] = True,
+) -> None:
+    """The rebuild proof: no output edited, every derived value recomputed, a second build equal byte for byte."""
+    from kvwall.audit.verify import edited_outputs, rebuild_differences, wrong_values
+
+    root = Path.cwd()
+    count, faults = wrong_values(root)
+    faults += edited_outputs(root)
+    typer.echo(f"recomputed {count} derived values by the second path")
+    if rebuild:
+        typer.echo("building in a second place ...")
+        faults += rebuild_differences(root, cores)
+    if faults:
+        raise _fail(faults, f"{len(faults)} faults; this set of artifacts is not proven.")
+    typer.echo("verified: outputs unedited, values recomputed" + (", second build byte-identical" if rebuild else ""))
+
+
+@app.command()
+def explain(identifier: Annotated[str, typer.Argument(help="A ledger id such as table_4/llama-3-70b/b=32.")]) -> None:
+    """Tell the story of one number: form, inputs, sources, rounding."""
+    from kvwall.audit.explain import UnknownIdError
+    from kvwall.audit.explain import explain as tell
+
+    try:
+        typer.echo(tell(identifier), nl=False)
+    except UnknownIdError as error:
+        raise _fail([], str(error)) from None
