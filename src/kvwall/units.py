@@ -140,5 +140,5 @@ def _quantity(unit: str) -> pint.Quantity:
         raise UnitError(f"found the unit {unit!r}, expected unit words joined by * and /, such as TB/s")
     for word in _UNIT_WORD.findall(unit):
         if word not in registry():
-            raise UnitError(f"found the unit {unit!r}, but {word!r} is no known unit (see docs/units.md)")
+            raise UnitError(f"found the unit {unit!r}, but {word!r} is no known unit, expected one of docs/units.md")
     return registry().Quantity(1, unit)

@@ -58,7 +58,7 @@ class Derivation:
     steps: list[Step] = field(default_factory=list)
 
     def step(self, text: str, left: sp.Basic | str, right: sp.Expr | None = None) -> sp.Basic:
-        """Note an equation; without ``right``, an unevaluated ``left`` (limit, sum, derivative) is carried out.
+        """Note an equation. Without ``right``, an unevaluated ``left`` (limit, sum, derivative) is done here.
 
         The LaTeX is made from the expressions, so a step cannot say anything other than what was computed.
         """

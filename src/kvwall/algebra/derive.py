@@ -6,9 +6,19 @@ from collections.abc import Sequence
 
 from kvwall.algebra.accounting import Op, check_ops
 from kvwall.algebra.closed_form import ClosedForm
-from kvwall.algebra.derivations import composition, crossover, decode, footprint, generation, methods, placement, tiering
+from kvwall.algebra.derivations import (
+    composition,
+    crossover,
+    decode,
+    footprint,
+    generation,
+    methods,
+    operations,
+    placement,
+    tiering,
+)
 
-_PARTS = (footprint, decode, placement, crossover, tiering, methods, generation, composition)
+_PARTS = (footprint, decode, placement, crossover, tiering, methods, generation, composition, operations)
 
 
 def derive_all(ops: Sequence[Op]) -> dict[str, ClosedForm]:

@@ -30,10 +30,7 @@ def to_sympy(text: str, names: Collection[str] | None = None) -> sp.Expr:
     unknown = sorted(set(allowed) - SYMBOLS.keys())
     if unknown:
         raise ExpressionError(f"found the declared name {unknown[0]!r}, expected a symbol of the notation")
-    expr = _convert(parse(text, allowed))
-    if expr.has(sp.zoo, sp.nan, sp.oo):
-        raise ExpressionError("found a division by zero, expected a finite expression")
-    return expr
+    return _convert(parse(text, allowed))
 
 
 def _convert(node: ast.expr) -> sp.Expr:
@@ -44,6 +41,10 @@ def _convert(node: ast.expr) -> sp.Expr:
     if isinstance(node, ast.UnaryOp):
         return -_convert(node.operand)
     if isinstance(node, ast.BinOp):
-        return _OPERATORS[type(node.op)](_convert(node.left), _convert(node.right))
+        result = _OPERATORS[type(node.op)](_convert(node.left), _convert(node.right))
+        # Checked here and not at the end: Max of an infinity raises an error of its own.
+        if result.has(sp.zoo, sp.nan):
+            raise ExpressionError("found a division by zero, expected a finite expression", node.col_offset)
+        return result
     # parse() lets no other node through than a call of a known function.
     return _FUNCTIONS[node.func.id](*map(_convert, node.args))

@@ -37,10 +37,7 @@ def parse_srepr(text: str) -> sp.Expr:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise SreprError(f"found {text[:40]!r}, expected the srepr of an expression") from None
-    expr = _read(tree, 0)
-    if expr.has(sp.zoo, sp.nan, sp.oo):
-        raise SreprError("found a division by zero, expected a finite expression")
-    return expr
+    return _read(tree, 0)
 
 
 def _read(node: ast.expr, nesting: int) -> sp.Expr:
@@ -92,6 +89,8 @@ def _check_power(base: sp.Expr, exponent: sp.Expr) -> None:
     # A power of numbers would be computed at once, and a tower of them would never end.
     if not exponent.is_Rational or abs(exponent) > MAX_EXPONENT or (base.is_number and not base.is_Rational):
         raise SreprError(f"found the exponent {str(exponent)[:20]}, expected a fraction up to {MAX_EXPONENT}")
+    if base.is_zero and exponent.is_negative:
+        raise SreprError("found a division by zero, expected a finite expression")
     if base.is_Rational and max(abs(base.p), base.q) >= 10**MAX_DIGITS:
         raise SreprError(f"found a power of a number with more than {MAX_DIGITS} digits")
 

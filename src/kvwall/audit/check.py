@@ -65,6 +65,9 @@ def _edition_references(catalogue: Catalogue, edition: Edition) -> Iterator[Faul
     for index, name in enumerate(edition.crossover_models):
         if name not in edition.models:
             yield catalogue.fault(path, ("crossover_models", index), f"found {name!r}, which is not among models")
+    for index, name in enumerate(edition.matrix_methods):
+        if name not in edition.methods:
+            yield catalogue.fault(path, ("matrix_methods", index), f"found {name!r}, which is not among methods")
     for key, among in (("study_model", "models"), ("study_hardware", "hardware")):
         if getattr(edition, key) not in getattr(edition, among):
             yield catalogue.fault(path, (key,), f"found {getattr(edition, key)!r}, which is not among {among}")

@@ -16,7 +16,7 @@ _Values = dict[str, Fraction]
 
 
 def recompute(lineage: dict[str, Any], forms: dict[str, str]) -> Fraction:
-    """The value of a ledger lineage. ``forms`` maps form names to srepr text. Raises ValueError on what it cannot read."""
+    """The value of a ledger lineage. ``forms`` maps form names to srepr text. Raises ValueError on other texts."""
     if "form" not in lineage:
         return Fraction(lineage["value"])
     values = {symbol: recompute(child, forms) for symbol, child in lineage["inputs"].items()}

@@ -1,4 +1,4 @@
-"""The rebuild proof: outputs unedited, every derived value recomputed, and a second build that is equal byte for byte."""
+"""The rebuild proof: outputs unedited, derived values recomputed, a second build that is equal byte for byte."""
 
 from __future__ import annotations
 

@@ -41,6 +41,10 @@ class Study:
     def methods(self) -> list[Method]:
         return [self.catalogue.methods[name] for name in self.edition.methods]
 
+    def matrix_methods(self) -> list[Method]:
+        """The rows of table 7; the edition's other methods stand in figures only."""
+        return [self.catalogue.methods[name] for name in self.edition.matrix_methods]
+
     def workloads(self) -> list[Workload]:
         return [self.catalogue.workloads[name] for name in self.edition.workloads]
 
@@ -170,6 +174,13 @@ class Study:
             W=self.weight_bytes(model),
             b=b,
             kappa=self.bytes_per_token(model),
+        )
+
+    def kv_regime_devices(self, model: Model, device: Hardware) -> Quantity:
+        """Fewest devices on which some context is KV-bound, that is s* < s_cap."""
+        capacity = self.fact(device.hbm_capacity)
+        return self.forms.evaluate(
+            "kv_regime_min_devices", "sharded-evenly", C=capacity, W=self.weight_bytes(model)
         )
 
     # --- rooflines and placement (3.1 to 3.3) -----------------------------------------------------------------------
@@ -311,6 +322,34 @@ class Study:
             )
         return width
 
+    def stored_factor(self, method: Method, s: Quantity, workload: Workload | None = None) -> Quantity:
+        """The true factor in stored bytes: paging's waste is stored, but never read."""
+        factor = self.true_factor(method, s, workload)
+        if method.block:
+            factor = self.forms.evaluate("factor_with_waste", c=factor, phi=self.paging_waste(method, s))
+        return factor
+
+    def with_sharing(self, factor: Quantity, workload: Workload) -> Quantity:
+        """A capacity factor together with the sharing of a workload's prefix."""
+        return self.forms.evaluate("factor_with_sharing", c=factor, sigma=self.sharing_factor(workload))
+
+    def width_factor(self, width: Quantity) -> Quantity:
+        """Compression factor of a stored width alone."""
+        return self.forms.evaluate("compression_ratio", w_kv=self.cache_width, w_q=width)
+
+    def request_bytes(self, model: Model, workload: Workload) -> Quantity:
+        """Bytes that a workload's requests store when each keeps its whole context [byte]."""
+        return self.forms.evaluate(
+            "stored_bytes_requests",
+            n_req=self.fact(workload.requests),
+            s=self.fact(workload.context),
+            kappa=self.bytes_per_token(model),
+        )
+
+    def compressed(self, kv: Quantity, factor: Quantity) -> Quantity:
+        """Cache bytes at a compression factor [byte]."""
+        return self.forms.evaluate("factor_footprint", K=kv, c=factor)
+
     def paging_waste(self, method: Method, s: Quantity) -> Quantity:
         """Expected share of a sequence's cache that its last block leaves unused."""
         return self.forms.evaluate("paging_waste", "uniform-last-block", n_block=self.fact(method.block), s=s)
@@ -325,6 +364,34 @@ class Study:
         if method.shares_prefix and workload is not None:
             factor = self.forms.evaluate("factor_with_sharing", c=factor, sigma=self.sharing_factor(workload))
         return factor
+
+    # --- accounting (table 8) ---------------------------------------------------------------------------------------
+
+    def accounted(self, form: str, model: Model, s: Quantity) -> Quantity:
+        """A form of the accounting, for models with one full-attention group; P is the exact parameter count."""
+        group = self._single_full_group(model)
+        facts = {
+            "P": model.parameters.exact,
+            "L": group.layers,
+            "n_q": group.query_heads,
+            "n_kv": group.kv_heads,
+            "d_h": group.head_dim,
+            "d": model.hidden_size,
+            "d_ff": model.ffn_size,
+            "n_vocab": model.vocabulary,
+        }
+        chosen = {"s": s, "w_kv": self.cache_width}
+        inputs = {}
+        for name in self.forms[form].inputs:
+            if name == "c_sm":
+                inputs[name] = self.assumption("softmax-operations")
+            else:
+                inputs[name] = self.fact(facts[name]) if name in facts else chosen[name]
+        return self.forms.evaluate(form, **inputs)
+
+    def symbolic(self, form: str) -> str:
+        """A form's expression as a label, such as ``2·d·n_q·d_h``."""
+        return str(self.forms[form].expr).replace("**", "^").replace("*", "·")
 
     def _single_full_group(self, model: Model) -> FullAttention:
         if len(model.groups) != 1 or not isinstance(model.groups[0], FullAttention):

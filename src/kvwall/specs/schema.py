@@ -73,7 +73,7 @@ class Model(Spec):
 
     parameters: Parameters
     hidden_size: count("1", "8192", "1000000")
-    ffn_size: count("1", "28672", "10000000")
+    ffn_size: count("element", "28672 element", "10000000 element")
     vocabulary: count("1", "128256", "10000000")
     groups: Annotated[list[LayerGroup], Field(min_length=1)]
 
@@ -267,6 +267,7 @@ class Edition(Strict):
     links: list[Identifier]
     workloads: list[Identifier]
     methods: list[Identifier]
+    matrix_methods: list[Identifier]  # the rows of table 7; the other methods stand in figures only
     precision: Precision
     sweeps: Sweeps
 

@@ -1,1 +1,1 @@
-"""One module per part of the paper; each has ``derive(ops, known)``, which returns its closed forms in order."""
+"""One module per part of the paper; the ``derive(ops, known)`` of each returns its closed forms in order."""

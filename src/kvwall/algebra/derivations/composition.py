@@ -1,4 +1,4 @@
-"""Steps between forms: layer groups, placement without a link, and methods that act together (sections 2.2, 3.3, 4.6)."""
+"""Steps between forms: layer groups, placement without a link, methods that act together (sections 2.2, 3.3, 4.6)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kvwall.algebra.accounting import Op
 from kvwall.algebra.closed_form import ClosedForm, Derivation
 from kvwall.algebra.symbols import symbols
 
-kappa, kappa_g, beta, K, c, r, sigma, s, s_shared = symbols("kappa kappa_g beta K c r sigma s s_shared")
+kappa, kappa_g, beta, K, c, r, sigma, phi, s, s_shared = symbols("kappa kappa_g beta K c r sigma phi s s_shared")
 
 
 def derive(ops: Sequence[Op], known: Mapping[str, ClosedForm]) -> list[ClosedForm]:
-    return [_groups(), _aggregate(), _eviction(known), _sharing(known), _own_context()]
+    return [_groups(), _aggregate(), _eviction(known), _sharing(known), _waste(known), _own_context()]
 
 
 def _groups() -> ClosedForm:
@@ -23,7 +23,9 @@ def _groups() -> ClosedForm:
 
 
 def _aggregate() -> ClosedForm:
-    d = Derivation("aggregate_bandwidth", "Bandwidth of a whole package", "3.3", r"\beta_{eff}", "byte/second")
+    d = Derivation(
+        "aggregate_bandwidth", "Bandwidth of a whole package", "3.3", r"\beta_{eff}", "byte/second"
+    )
     return d.close(
         d.step("Nothing between the partitions limits: the aggregate.", r"\beta_{eff}", beta),
         conditions=("An upper bound where the fabric between the partitions is not disclosed.",),
@@ -41,9 +43,17 @@ def _eviction(known: Mapping[str, ClosedForm]) -> ClosedForm:
 def _sharing(known: Mapping[str, ClosedForm]) -> ClosedForm:
     d = Derivation("factor_with_sharing", "Capacity factor with prefix sharing", "4.6", r"c_{\sigma}", "")
     kept = d.step(
-        "Stored bytes of all requests, divided by the sharing factor.", "K'", known["factor_footprint"].expr / sigma
+        "Stored bytes of all requests, divided by the sharing factor.",
+        "K'",
+        known["factor_footprint"].expr / sigma,
     )
     return d.close(d.step("Against the whole cache.", r"c_{\sigma}", sp.cancel(K / kept)))
+
+
+def _waste(known: Mapping[str, ClosedForm]) -> ClosedForm:
+    d = Derivation("factor_with_waste", "Capacity factor with paging waste", "2.2", r"c_{\varphi}", "")
+    allocated = d.step("Allocated bytes, with the waste of paging.", "K'", known["factor_footprint"].expr * (1 + phi))
+    return d.close(d.step("Against the whole cache.", r"c_{\varphi}", sp.cancel(K / allocated)))
 
 
 def _own_context() -> ClosedForm:
