@@ -51,6 +51,9 @@ class Forms:
         bound = tuple(sorted(inputs.items()))
         forbid_mixing(bound, name)
         values = {SYMBOLS[symbol]: _rational(quantity.value) for symbol, quantity in bound}
+        for power in form.expr.atoms(sympy.Pow):  # SymPy's 1/0 can vanish again: (W + K)/(W + K/0) would be 0
+            if power.exp.is_negative and power.base.xreplace(values) == 0:
+                raise EvidenceError(f"{name}: {power.base} is zero and stands in a denominator")
         result = form.expr.xreplace(values)
         if not result.is_Rational:
             raise EvidenceError(f"{name}: found {result}, expected a finite rational number")
