@@ -40,7 +40,9 @@ build: .venv/installed
 test: .venv/installed
 	@$(RUN) pytest
 
+# Only the forms are built here: what is compared with the second build is what stands in the checkout.
 verify: .venv/installed
+	@$(RUN) snakemake --cores $(CORES) build/forms.json
 	@$(RUN) kvwall verify
 
 bench: .venv/installed

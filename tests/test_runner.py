@@ -40,9 +40,9 @@ class Runner:
         notebook = write_notebook(self.folder / "thing.ipynb", *sources, **options)
         pairs = ({"x": 1} if given is None else given).items()
         arguments = [part for key, value in pairs for part in ("-p", f"{key}={json.dumps(value)}")]
+        runner = [sys.executable, str(SCRIPTS / "run_notebook.py")]
         return subprocess.run(
-            [sys.executable, str(SCRIPTS / "run_notebook.py"), notebook.name, "--executed", "out/executed.ipynb"]
-            + arguments,
+            [*runner, notebook.name, "--executed", "out/executed.ipynb", *arguments],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             capture_output=True,

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Collection
 from fractions import Fraction
 
-FUNCTIONS = {"min": (2, 20), "max": (2, 20), "ceiling": (1, 1)}  # name -> fewest and most arguments
+FUNCTIONS = {"min": (2, 8), "max": (2, 8), "ceiling": (1, 1)}  # name -> fewest and most arguments
 
 MAX_LENGTH = 400
 MAX_NESTING = 40

@@ -35,7 +35,6 @@ _SYMBOLS = (
     Notation("d", "d", "hidden width", "", integer=True),
     Notation("d_ff", "d_{ff}", "width of the feed-forward block", "element", integer=True),
     Notation("n_vocab", "n_{voc}", "vocabulary size", "", integer=True),
-    Notation("n_exp", "n_{exp}", "experts of a layer", "expert", integer=True),
     # Widths
     Notation("w_p", "w_p", "bytes per weight", "byte/element"),
     Notation("w_kv", "w_{kv}", "bytes per cached element", "byte/element"),

@@ -48,16 +48,17 @@ build_lock.mark_checkout(Path(CHECKOUT))
 
 
 def sources(*parts):
-    """Package files by layer: an edit in the package must run what uses it again."""
+    """Package files by layer, style files included: an edit in the package must run what uses it again."""
     root = Path("src/kvwall")
-    found = [path for part in parts for path in (root / part).rglob("*.py")]
-    return sorted(
-        str(path) for path in [*found, *root.glob("*.py")] if path.name not in ("cli.py", "__main__.py")
-    )
+    found = [path for part in parts for path in (root / part).rglob("*") if path.suffix in (".py", ".mplstyle")]
+    return sorted(str(path) for path in found) + BASE
 
 
-CLI = sorted(str(path) for path in Path("src/kvwall").glob("*.py") if path.name in ("cli.py", "__main__.py"))
+CLI = [f"src/kvwall/{name}.py" for name in ("__main__", "cli")]
+BASE = sorted({str(path) for path in Path("src/kvwall").glob("*.py")} - set(CLI))
 RAW = sorted(str(path) for top in ("data", "config") for path in Path(top).rglob("*") if path.is_file())
+# What notebooks import. Algebra is left out: an edit there derives the forms again, and so runs every notebook.
+PACKAGE = sources("specs", "evidence", "artifacts")
 WORKFLOW = [RUNNER, *(f"workflow/scripts/{name}.py" for name in ("kernel_environment", "strictness"))]
 
 
@@ -68,7 +69,7 @@ def inputs(artifact):
         specs=artifact.specs,
         edition=EDITION,
         forms=FORMS,
-        package=sources("specs", "evidence", "artifacts"),
+        package=PACKAGE,
         workflow=WORKFLOW,
         fonts=FONTS,
         checkout=CHECKOUT,

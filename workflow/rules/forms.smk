@@ -6,7 +6,7 @@ rule derive:
     input:
         accounting=ACCOUNTING,
         printed=PRINTED,
-        package=sources("algebra", "specs") + CLI,
+        package=sources("specs", "algebra") + ["src/kvwall/audit/derive.py", *CLI],
         checkout=CHECKOUT,
     output:
         FORMS,

@@ -16,8 +16,10 @@ rule merge_ledger:
         MERGED,
     message:
         "merging the ledger"
+    params:
+        outputs=[f"--outputs={name}" for name in COMMITTED],
     shell:
-        "{PYTHON:q} -m kvwall ledger {input.fragments:q} --out-dir build/merged --outputs {input.outputs:q}"
+        "{PYTHON:q} -m kvwall ledger {input.fragments:q} --out-dir build/merged {params.outputs:q}"
 
 
 rule ledger:

@@ -5,11 +5,11 @@
 # whenever one value changes.
 
 if workflow.is_main_process and not workflow.dryrun:
-    CHECKED = [*RAW, *sources("specs"), *CLI]
+    CHECKED = [*RAW, *sources("specs", "audit"), *CLI]
     if not check_stamp.holds(Path(CHECK_STAMP), CHECKED):
         say("checking data/ and config/ …")
         try:
-            shell("{PYTHON:q} -m kvwall check --edition {EDITION:q} --stamp {CHECK:q}")
+            shell("{PYTHON:q} -m kvwall check --stamp {CHECK:q}")
         except subprocess.CalledProcessError:
             raise WorkflowError(
                 "Faults in data/ or config/, listed above: nothing was run, nothing was changed."

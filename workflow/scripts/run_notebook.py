@@ -123,6 +123,7 @@ def write_atomically(path: Path, text: str) -> None:
 def execute(notebook, parameters: dict, partial: Path):
     """Run through papermill, cell by cell, the state so far always on disk in `partial`."""
     from papermill.execute import execute_notebook
+    from socket_kernel import SocketKernelManager
 
     return execute_notebook(
         notebook,
@@ -131,7 +132,7 @@ def execute(notebook, parameters: dict, partial: Path):
         progress_bar=False,
         kernel_name="python3",
         start_timeout=120,
-        extra_arguments=["--log-level=ERROR"],  # its advice on transports is no news in a build log
+        kernel_manager_class=SocketKernelManager,
         shutdown_kernel="immediate",  # a graceful end waits about a second
         coalesce_streams=True,  # how print calls are split into messages depends on timing
     )

@@ -42,7 +42,8 @@ def _is_now(match: re.Match, now: datetime) -> bool:
 def _dates_around(now: datetime) -> set[str]:
     """Dates of sources are facts and stay; only the day of the build itself is a clock reading."""
     days = [now + timedelta(days=shift) for shift in (-1, 0, 1)]
-    return {day.strftime(style) for day in days for style in DATE_STYLES}
+    styles = [*DATE_STYLES, *(style.replace("%d", "%-d") for style in DATE_STYLES if style != "%Y-%m-%d")]
+    return {day.strftime(style) for day in days for style in styles}
 
 
 def _whole(date: str, text: str) -> bool:

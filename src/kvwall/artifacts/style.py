@@ -44,3 +44,23 @@ def reported_point(index: int) -> dict[str, Any]:
     """Keywords of a reported point: an open stroke marker that no derived point uses."""
     marker = _REPORTED_MARKERS[index % len(_REPORTED_MARKERS)]
     return {"color": COLOURS[index % len(COLOURS)], "marker": marker, "linestyle": "none", "markeredgewidth": 1.5}
+
+
+def reference(index: int = 0) -> dict[str, Any]:
+    """Keywords of a reference line (a capacity, ridge or limit): thin and grey, so that it is no curve."""
+    return {"color": "#555555", "linewidth": 0.8, "linestyle": ("-", "--", ":")[index % 3]}
+
+
+def bar(index: int | None, hatched: bool = False) -> dict[str, Any]:
+    """Keywords of a bar; hatched where the value is lossy or a bound. Without an index only the hatch shows."""
+    face = "white" if index is None else COLOURS[index % len(COLOURS)]
+    return {"facecolor": face, "edgecolor": "black", "linewidth": 0.5, "hatch": "////" if hatched else None}
+
+
+def region(name: str) -> dict[str, Any]:
+    """Keywords of a shaded regime; in greyscale they differ in lightness, and over capacity is hatched too."""
+    return {
+        "weight-bound": {"facecolor": "#d6ebf7", "edgecolor": "none", "linewidth": 0},
+        "KV-bound": {"facecolor": "#E69F00", "edgecolor": "none", "linewidth": 0},
+        "over capacity": {"facecolor": "#f2f2f2", "edgecolor": "#999999", "hatch": "////", "linewidth": 0},
+    }[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,6 +31,13 @@ class Forms:
 
     def __getitem__(self, name: str) -> ClosedForm:
         return self._forms[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._forms
+
+    def values(self) -> Iterator[ClosedForm]:
+        """All forms, in the order in which one needs the other."""
+        return iter(self._forms.values())
 
     def evaluate(self, name: str, *assumptions: str, **inputs: Quantity) -> Quantity:
         """Evaluate a form exactly. ``inputs`` are quantities by symbol name; ``assumptions`` name readings of ours

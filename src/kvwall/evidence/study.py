@@ -58,6 +58,11 @@ class Study:
         """The device that the edition studies (B200 in the paper)."""
         return self.catalogue.hardware[self.edition.study_hardware]
 
+    @property
+    def sharing_workload(self) -> Workload:
+        """The first workload whose requests share a prefix (W3 in the paper)."""
+        return next(workload for workload in self.workloads() if workload.shared_prefix)
+
     def link(self, name: str) -> Link:
         return self.catalogue.links[name]
 
@@ -84,6 +89,11 @@ class Study:
 
     def contexts(self) -> list[Quantity]:
         return self.points(self.edition.sweeps.table_contexts, "context length")
+
+    @staticmethod
+    def context_label(s: Quantity) -> str:
+        """``128k`` for 128,000 tokens."""
+        return f"{int(s.value / 1000)}k"
 
     def widths(self) -> list[Quantity]:
         return self.points(self.edition.sweeps.widths, "stored width of a cache element")
@@ -237,6 +247,17 @@ class Study:
             s=s,
         )
 
+    def intensity_limit(self, model: Model) -> Quantity:
+        """Intensity at long context [flop/byte], whatever the batch; for models with one full-attention group."""
+        group = self._single_full_group(model)
+        g = self.forms.evaluate("gqa_saving", n_q=self.fact(group.query_heads), n_kv=self.fact(group.kv_heads))
+        return self.forms.evaluate("intensity_long_limit", g=g, w_kv=self.cache_width)
+
+    def attained_rate(self, model: Model, b: Quantity, s: Quantity, bandwidth: Quantity) -> Quantity:
+        """Most FLOP/s that a memory-bound decode step attains [flop/second]."""
+        time = self.memory_step_time(self.step_bytes(model, b, s), bandwidth)
+        return self.forms.evaluate("attained_rate", F_step=self.step_flops(model, b, s), T_step=time)
+
     def memory_step_time(self, step: Quantity, bandwidth: Quantity) -> Quantity:
         """Least time of a step that moves ``step`` bytes [second]."""
         return self.forms.evaluate("memory_step_time", "ideal-kernel", B_step=step, beta_eff=bandwidth)
@@ -329,9 +350,10 @@ class Study:
             factor = self.forms.evaluate("factor_with_waste", c=factor, phi=self.paging_waste(method, s))
         return factor
 
-    def with_sharing(self, factor: Quantity, workload: Workload) -> Quantity:
+    def with_sharing(self, factor: Quantity, workload: Workload, *assumptions: str) -> Quantity:
         """A capacity factor together with the sharing of a workload's prefix."""
-        return self.forms.evaluate("factor_with_sharing", c=factor, sigma=self.sharing_factor(workload))
+        sigma = self.sharing_factor(workload)
+        return self.forms.evaluate("factor_with_sharing", *assumptions, c=factor, sigma=sigma)
 
     def width_factor(self, width: Quantity) -> Quantity:
         """Compression factor of a stored width alone."""
@@ -353,6 +375,31 @@ class Study:
     def paging_waste(self, method: Method, s: Quantity) -> Quantity:
         """Expected share of a sequence's cache that its last block leaves unused."""
         return self.forms.evaluate("paging_waste", "uniform-last-block", n_block=self.fact(method.block), s=s)
+
+    def stored_footprint(self, model: Model, method: Method, s: Quantity, workload: Workload | None = None) -> Quantity:
+        """Bytes that a method stores for one request by the unified footprint [byte], with its own metadata."""
+        group = self._single_full_group(model)
+        return self.forms.evaluate(
+            "unified_footprint",
+            L=self.fact(group.layers),
+            n_kv=self.fact(group.kv_heads),
+            d_h=self.fact(group.head_dim),
+            s=s,
+            w_q=self.stored_width(method, s),
+            r=self._retention(method),
+            phi=self.paging_waste(method, s) if method.block else _neutral(0, "phi: no waste"),
+            sigma=self.sharing_factor(workload) if method.shares_prefix and workload else _neutral(1, "sigma: alone"),
+        )
+
+    def read_footprint(self, model: Model, method: Method, s: Quantity) -> Quantity:
+        """Cache bytes that a step reads for one request under a method [byte]; sharing and paging change no read."""
+        factor = self.forms.evaluate(
+            "read_factor", w_kv=self.cache_width, w_q=self.stored_width(method, s), r=self._retention(method)
+        )
+        return self.forms.evaluate("factor_footprint", K=self.kv_bytes(model, self.one_sequence, s), c=factor)
+
+    def _retention(self, method: Method) -> Quantity:
+        return self.fact(method.retention) if method.retention else _neutral(1, "r: every token is kept")
 
     def _width(self, method: Method) -> Quantity:
         return self.fact(method.width) if method.width else self.cache_width
@@ -397,6 +444,11 @@ class Study:
         if len(model.groups) != 1 or not isinstance(model.groups[0], FullAttention):
             raise EvidenceError(f"{model.id}: this form needs a model with one full-attention group")
         return model.groups[0]
+
+
+def _neutral(value: int, name: str) -> Quantity:
+    """The value at which a factor of the unified footprint changes nothing, by its definition (section 2.2)."""
+    return constant(value, "", name, "src/kvwall/notation.py")
 
 
 __all__ = ["Study", "constant"]

@@ -1,0 +1,34 @@
+"""A derivation as a reader follows it: statement, steps, conditions, dimensional check and the printed form."""
+
+from __future__ import annotations
+
+from kvwall.algebra.closed_form import ClosedForm
+from kvwall.algebra.dimensions import dimension_of
+from kvwall.evidence.quantity import base_unit_text
+
+_ESCAPED = {ord(char): f"\\{char}" for char in "*_<>"}
+
+
+def derivation(form: ClosedForm) -> str:
+    """The derivation of a form as Markdown with LaTeX."""
+    where = f" (section {form.section})" if form.section else " (not in the paper)"
+    parts = [f"### {form.title}{where}", f"$$ {form.latex} $$"]
+    parts += [
+        f"{number}. {step.text.translate(_ESCAPED)}\n\n   $${step.latex}$$" for number, step in enumerate(form.steps, 1)
+    ]
+    parts += _listed("Holds under", form.assumptions) + _listed("Note", form.conditions)
+    parts.append(f"*Dimensions:* {_dimensions(form)}.")
+    if form.printed is not None:
+        parts.append(f"*As printed:* `{form.printed}` ({form.printed_source}); the difference simplifies to zero.")
+    return "\n\n".join(parts)
+
+
+def _listed(title: str, lines: tuple[str, ...]) -> list[str]:
+    return [f"*{title}:* {line.translate(_ESCAPED)}" for line in lines]
+
+
+def _dimensions(form: ClosedForm) -> str:
+    """What the right side measures, found from the units of its symbols, against the stated unit."""
+    found = dimension_of(form.general)
+    shown = " · ".join(f"[{name}]" if power == 1 else f"[{name}]^{power}" for name, power in sorted(found.items()))
+    return f"right side {shown.replace('[[', '[').replace(']]', ']') or 'pure number'}, unit {base_unit_text(form.unit) or 'none'}"
