@@ -29,6 +29,6 @@ def _listed(title: str, lines: tuple[str, ...]) -> list[str]:
 
 def _dimensions(form: ClosedForm) -> str:
     """What the right side measures, found from the units of its symbols, against the stated unit."""
-    found = dimension_of(form.general)
-    shown = " · ".join(f"[{name}]" if power == 1 else f"[{name}]^{power}" for name, power in sorted(found.items()))
-    return f"right side {shown.replace('[[', '[').replace(']]', ']') or 'pure number'}, unit {base_unit_text(form.unit) or 'none'}"
+    found = sorted(dimension_of(form.general).items())
+    shown = " · ".join(name if power == 1 else f"{name}^{power}" for name, power in found)
+    return f"right side {shown or 'pure number'}, unit {base_unit_text(form.unit) or 'none'}"

@@ -280,6 +280,7 @@ class Study:
         group = self._single_full_group(model)
         flops = self.forms.evaluate(
             "prefill_flops",
+            "causal-leading-order",
             P=self.fact(model.parameters.nominal),
             L=self.fact(group.layers),
             n_q=self.fact(group.query_heads),

@@ -11,10 +11,11 @@ from kvwall.algebra.closed_form import ClosedForm, Derivation
 from kvwall.algebra.symbols import symbols
 
 kappa, kappa_g, beta, K, c, r, sigma, phi, s, s_shared = symbols("kappa kappa_g beta K c r sigma phi s s_shared")
+F_step, T_step = symbols("F_step T_step")
 
 
 def derive(ops: Sequence[Op], known: Mapping[str, ClosedForm]) -> list[ClosedForm]:
-    return [_groups(), _aggregate(), _eviction(known), _sharing(known), _waste(known), _own_context()]
+    return [_groups(), _aggregate(), _eviction(known), _sharing(known), _waste(known), _own_context(), _attained_rate()]
 
 
 def _groups() -> ClosedForm:
@@ -59,3 +60,8 @@ def _waste(known: Mapping[str, ClosedForm]) -> ClosedForm:
 def _own_context() -> ClosedForm:
     d = Derivation("own_context", "Context of a request beyond the shared prefix", "4.4", "s_{own}", "token")
     return d.close(d.step("The context without its shared part.", "s_{own}", s - s_shared))
+
+
+def _attained_rate() -> ClosedForm:
+    d = Derivation("attained_rate", "Rate that a decode step attains", "3.2", r"\pi_{att}", "flop/second")
+    return d.close(d.step("Operations of the step over its time.", r"\pi_{att}", F_step / T_step))

@@ -60,9 +60,7 @@ def _step(ops: Sequence[Op]) -> list[ClosedForm]:
         symbol = f"{letter}_{{step}}"
         d = Derivation(f"accounted_{key}", f"{title}, whole step, from the accounting", "3.1", symbol, unit)
         forms.append(
-            d.close(
-                d.step("Sum over all layers and the model level.", symbol, total(counted, amount)), (_ONE,)
-            )
+            d.close(d.step("Sum over all layers and the model level.", symbol, total(counted, amount)), (_ONE,))
         )
     return forms
 
@@ -79,9 +77,7 @@ def _weight_operations(ops: Sequence[Op]) -> list[ClosedForm]:
         ),
         (_ONE,),
     )
-    d = Derivation(
-        "table_flops", "What the embedding table would add if it multiplied", "3.1", "F_{table}", "flop"
-    )
+    d = Derivation("table_flops", "What the embedding table would add if it multiplied", "3.1", "F_{table}", "flop")
     table = d.close(
         d.step(
             "One multiply-and-add for each of its elements.",
@@ -91,7 +87,5 @@ def _weight_operations(ops: Sequence[Op]) -> list[ClosedForm]:
         (_ONE,),
     )
     d = Derivation("parameter_flops", "Operations of all parameters", "3.1", "F_{P}", "flop")
-    parameters = d.close(
-        d.step("One multiply-and-add for each of P parameters.", "F_{P}", f_mac * q * P), (_ONE,)
-    )
+    parameters = d.close(d.step("One multiply-and-add for each of P parameters.", "F_{P}", f_mac * q * P), (_ONE,))
     return [matrices, table, parameters]

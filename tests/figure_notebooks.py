@@ -1,0 +1,42 @@
+"""Draws figures by the code cells of their notebooks: ``python tests/figure_notebooks.py OUT FORMS [figure_N …]``.
+
+A process of its own, because a test wants to say what that process inherits.
+"""
+
+import sys
+import traceback
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+import artifact_table  # noqa: E402
+
+FIGURES = [
+    artifact
+    for artifact in artifact_table.load(ROOT / "workflow/artifacts.yaml", ROOT / "config/editions/paper.yaml")
+    if artifact.kind == "figures"
+]
+
+
+def draw(artifact, out: Path, forms: Path) -> None:
+    """Run the code cells in order, with the values that the build would give as parameters."""
+    given = {"forms": str(forms), "specs": artifact.specs, "out_dir": str(out)}
+    names = {}
+    for cell in nbformat.read(ROOT / artifact.path, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        exec(compile(cell.source, f"{artifact.path}:{cell.id}", "exec"), names)
+        if "parameters" in cell.metadata.get("tags", []):
+            names.update(given, ledger=str(out / f"{artifact.name}.json"))
+
+
+if __name__ == "__main__":
+    folder, forms, *wanted = sys.argv[1:]
+    for artifact in FIGURES:
+        if not wanted or artifact.name in wanted:
+            try:
+                draw(artifact, Path(folder), Path(forms))
+            except Exception:
+                print(f"{artifact.name} was not drawn:\n{traceback.format_exc()}", file=sys.stderr)
