@@ -16,8 +16,9 @@ COPIED = ("Snakefile", "workflow", "profiles", "config", "data", "notebooks", "s
 CORES = "4"
 RUNS = 3
 CHANGED = Path("data/hardware/b200.yaml")
-# In turn, so that each run changes the value again.
-BANDWIDTHS = ("8.0 TB/s", "8.1 TB/s", "8.2 TB/s", "8.3 TB/s")
+# In turn, so that each run changes the value again; by so little that the paper's printed figures, which the
+# notebooks check, still hold.
+BANDWIDTHS = ("8.0 TB/s", "8.0001 TB/s", "8.0002 TB/s", "8.0003 TB/s")
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 import kernel_environment  # noqa: E402

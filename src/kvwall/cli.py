@@ -1,4 +1,4 @@
-"""The command line: ``kvwall check``, ``derive``, ``ledger``, ``verify`` and ``explain``."""
+"""The command line: ``kvwall check``, ``derive``, ``ledger``, ``verify``, ``explain`` and ``diff``."""
 
 from __future__ import annotations
 
@@ -96,3 +96,24 @@ def explain(identifier: Annotated[str, typer.Argument(help="A ledger id such as 
         typer.echo(tell(identifier), nl=False)
     except UnknownIdError as error:
         raise _fail([], str(error)) from None
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A commit, or a ledger.json to compare with.")] = "HEAD",
+    after: Annotated[str, typer.Option(help="The ledger that is compared.")] = "ledger/ledger.json",
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """List every number that moved since another ledger, and the leaf that moved it; exit code 1 if any did."""
+    from kvwall.algebra import forms_from_json
+    from kvwall.audit import diff as compare
+
+    try:
+        rows = compare.read_ledger(before), compare.read_ledger(after)
+    except compare.LedgerError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    forms = forms_from_json(Path("build/forms.json").read_text(encoding="utf-8"))
+    difference = compare.compare(*rows, forms)
+    typer.echo(compare.to_json(difference) if as_json else compare.to_markdown(difference), nl=False)
+    raise typer.Exit(1 if difference else 0)
