@@ -11,14 +11,10 @@ import artifact_table
 
 
 def parameters(artifact: artifact_table.Artifact, edition: str) -> dict:
-    given = {"forms": "build/forms.json"}
+    given = {"forms": "build/forms.json", "edition": edition, "specs": artifact.specs}
     if artifact.kind != "documents":
-        given |= {
-            "edition": edition,
-            "specs": artifact.specs,
-            "out_dir": f"build/floor/{artifact.name}",
-            "ledger": f"build/floor/ledger/{artifact.name}.json",
-        }
+        given["out_dir"] = f"build/floor/{artifact.name}"
+        given["ledger"] = f"build/floor/ledger/{artifact.name}.json"
     return given
 
 

@@ -39,9 +39,7 @@ def _load(name):
 
 def _ops():
     keys = ("name", "part", "flops", "weights", "kv_read", "kv_write", "note")
-    return [
-        Op.from_texts(**{key: op[key] for key in keys}) for op in _load("accounting/decode_step.yaml")["ops"]
-    ]
+    return [Op.from_texts(**{key: op[key] for key in keys}) for op in _load("accounting/decode_step.yaml")["ops"]]
 
 
 OPS = _ops()
@@ -56,9 +54,7 @@ def value(name, **inputs):
     """The form at exact inputs, as a Fraction; every symbol must be bound."""
     form = FORMS[name]
     assert sorted(inputs) == list(form.inputs)
-    result = form.expr.xreplace(
-        {SYMBOLS[key]: sp.Rational(str(Fraction(given))) for key, given in inputs.items()}
-    )
+    result = form.expr.xreplace({SYMBOLS[key]: sp.Rational(str(Fraction(given))) for key, given in inputs.items()})
     assert result.is_Rational, result
     return Fraction(int(result.p), int(result.q))
 
@@ -134,9 +130,7 @@ def test_intensity_limits():
     assert value("intensity_long_limit", g=8, w_kv=2) == 8
     assert value("intensity_long_limit", g=8, w_kv=Fraction(1, 4)) == 64
     assert value("intensity_flat_batch", g=8, w_p=2, w_kv=2) == 8
-    assert float(value("ridge_point", pi_peak=989 * 10**12, beta=3350 * 10**9)) == pytest.approx(
-        295.2, abs=0.05
-    )
+    assert float(value("ridge_point", pi_peak=989 * 10**12, beta=3350 * 10**9)) == pytest.approx(295.2, abs=0.05)
 
 
 def test_placement():
@@ -168,9 +162,7 @@ def test_middle_regime_is_empty_on_one_device():
     assert value("kv_regime_min_devices", C=140 * 10**9, W=W) == 3  # at exactly 2W the regime is still empty
 
 
-@pytest.mark.parametrize(
-    ("b", "s", "printed"), [(1, 128_000, "1.25"), (1, 512_000, "1.91"), (32, 128_000, "4.82")]
-)
+@pytest.mark.parametrize(("b", "s", "printed"), [(1, 128_000, "1.25"), (1, 512_000, "1.91"), (32, 128_000, "4.82")])
 def test_speedup_at_a_factor_of_8(b, s, printed):
     cache = b * s * KAPPA
     exact = Fraction(W + cache) / (W + Fraction(cache, 8))
@@ -200,9 +192,7 @@ def test_methods():
     assert grouped == Fraction(3, 8)
     inputs = {"n_bits": Fraction(3, 8), "w_val": 2, "w_idx": 4}
     assert value("outlier_bytes_per_element", o=Fraction(1, 100), **inputs) == Fraction(435, 1000)
-    assert value("residual_bytes_per_element", w_q=Fraction(1, 4), w_kv=2, R=100, s=1000) == Fraction(
-        425, 1000
-    )
+    assert value("residual_bytes_per_element", w_q=Fraction(1, 4), w_kv=2, R=100, s=1000) == Fraction(425, 1000)
     assert value("compression_ratio", w_kv=2, w_q=Fraction(1, 4)) == 8
     assert value("gqa_saving", n_q=64, n_kv=8) == 8
 
@@ -238,9 +228,7 @@ def test_step_is_the_sum_of_its_operations():
 
 
 def test_operations_that_do_not_sum_are_refused():
-    broken = [
-        dataclasses.replace(op, flops=2 * op.flops) if op.name == "gate_projection" else op for op in OPS
-    ]
+    broken = [dataclasses.replace(op, flops=2 * op.flops) if op.name == "gate_projection" else op for op in OPS]
     with pytest.raises(ValueError, match="does not sum"):
         derive_all(broken)
 

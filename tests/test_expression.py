@@ -108,9 +108,7 @@ def test_refused_with_a_column(text, column):
         assert caught.value.column == column
 
 
-@pytest.mark.parametrize(
-    "text", ["(" * 180 + "s" + ")" * 180, "-" * 399 + "s", "min(s," * 45 + "s" + ")" * 45]
-)
+@pytest.mark.parametrize("text", ["(" * 180 + "s" + ")" * 180, "-" * 399 + "s", "min(s," * 45 + "s" + ")" * 45])
 def test_deep_nesting_is_refused(text):
     if text.startswith("("):  # parentheses leave no trace in a tree, and cost nothing
         assert parse(text, NAMES).id == "s"

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import font_manager
 
-from kvwall.artifacts import Figure, drawing, style
+from kvwall.artifacts import drawing, style
+from kvwall.artifacts.figure import Figure
 from kvwall.audit.derive import derive_to
 from kvwall.evidence.ledger import read_fragment
 from kvwall.evidence.quantity import constant

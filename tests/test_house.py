@@ -81,7 +81,9 @@ def test_functions_in_notebooks_stay_small():
 
 def test_no_file_names_a_place_outside_the_repository():
     """No home folder, no temporary folder of a machine, no package registry."""
-    barred = re.compile(rb"(?<![\w.])/(?:home|root|Users|work)/(?!someone)[a-z]|pypi\.org|files\.pythonhosted|\.internal\b")
+    barred = re.compile(
+        rb"(?<![\w.])/(?:home|root|Users|work)/(?!someone)[a-z]|pypi\.org|files\.pythonhosted|\.internal\b"
+    )
     own = Path(__file__).resolve()
     found = [path.name for path in tracked() if path.resolve() != own and barred.search(path.read_bytes())]
     assert found == []

@@ -78,14 +78,9 @@ def inputs(artifact):
 
 def call(artifact, executed):
     """The command line of the runner after the interpreter."""
-    given = {"forms": FORMS}
+    given = {"forms": FORMS, "edition": EDITION, "specs": artifact.specs}
     if artifact.kind != "documents":
-        given |= {
-            "edition": EDITION,
-            "specs": artifact.specs,
-            "out_dir": f"build/artifacts/{artifact.name}",
-            "ledger": artifact.fragment,
-        }
+        given |= {"out_dir": f"build/artifacts/{artifact.name}", "ledger": artifact.fragment}
     pairs = [part for key, value in given.items() for part in ("-p", f"{key}={json.dumps(value)}")]
     return shlex.join([RUNNER, artifact.path, "--executed", executed, "--log-dir", "logs", *pairs])
 

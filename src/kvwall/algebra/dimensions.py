@@ -20,9 +20,7 @@ def check_dimensions(expr: sp.Expr, unit: str) -> None:
     """Raise :class:`DimensionError` unless ``expr`` is consistent and measures what ``unit`` measures."""
     found, expected = dimension_of(expr), _of_unit(unit)
     if found != expected:
-        raise DimensionError(
-            f"{expr}: found {_text(found)}, expected {_text(expected)} ({unit or 'pure number'})"
-        )
+        raise DimensionError(f"{expr}: found {_text(found)}, expected {_text(expected)} ({unit or 'pure number'})")
 
 
 def dimension_of(expr: sp.Expr) -> Dimension:
@@ -44,9 +42,7 @@ def dimension_of(expr: sp.Expr) -> Dimension:
         if inner:
             raise DimensionError(f"{expr}: found {_text(inner)} to round, expected a pure number")
         return {}
-    raise DimensionError(
-        f"{expr}: found {type(expr).__name__}, expected sums, products, powers, min, max or rounding"
-    )
+    raise DimensionError(f"{expr}: found {type(expr).__name__}, expected sums, products, powers, min, max or rounding")
 
 
 def _power(expr: sp.Pow) -> Dimension:
@@ -63,8 +59,7 @@ def _equal(expr: sp.Expr) -> Dimension:
         found = dimension_of(term)
         if found != expected:
             raise DimensionError(
-                f"{expr}: found {_text(found)} in {term} beside {_text(expected)} in {first}, "
-                "expected equal dimensions"
+                f"{expr}: found {_text(found)} in {term} beside {_text(expected)} in {first}, expected equal dimensions"
             )
     return expected
 

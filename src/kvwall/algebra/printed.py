@@ -55,8 +55,7 @@ def prove_printed(forms: Mapping[str, ClosedForm], printed: Iterable[Printed]) -
         difference = expand(forms[entry.form].expr, forms) - expand(to_sympy(entry.expression), forms)
         if sp.simplify(difference) != 0:
             raise ProofError(
-                f"form {entry.form}: derived {forms[entry.form].expr}, "
-                f"printed {entry.expression} ({entry.source})"
+                f"form {entry.form}: derived {forms[entry.form].expr}, printed {entry.expression} ({entry.source})"
             )
         proven[entry.form] = replace(forms[entry.form], printed=entry.expression, printed_source=entry.source)
     return proven

@@ -44,9 +44,7 @@ def _read(node: ast.expr, nesting: int) -> sp.Expr:
     if nesting > MAX_NESTING:
         raise SreprError(f"found more than {MAX_NESTING} levels")
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise SreprError(
-            f"found {type(node).__name__} at column {node.col_offset}, expected a call such as Add(…)"
-        )
+        raise SreprError(f"found {type(node).__name__} at column {node.col_offset}, expected a call such as Add(…)")
     head = node.func.id
     if head == "Symbol":
         return _symbol(node)

@@ -15,9 +15,7 @@ def _symbol(name: str) -> sp.Symbol:
 
 SYMBOLS: dict[str, sp.Symbol] = {name: _symbol(name) for name in NOTATION}
 _LATEX = {symbol: NOTATION[name].latex for name, symbol in SYMBOLS.items()}
-_CONSTANTS = {
-    SYMBOLS[name]: sp.Rational(value.numerator, value.denominator) for name, value in CONSTANTS.items()
-}
+_CONSTANTS = {SYMBOLS[name]: sp.Rational(value.numerator, value.denominator) for name, value in CONSTANTS.items()}
 
 
 def symbols(names: str) -> tuple[sp.Symbol, ...]:

@@ -29,6 +29,8 @@ class Rounding:
         shown = value / units.factor(unit)
         places = self.places - 1 - _exponent(shown) if self.significant else self.places
         number = _round(shown, places, self.cut)
+        if self.significant and abs(number) >= Fraction(10) ** (_exponent(shown) + 1):
+            places -= 1  # 9.996 became 10.00, which would claim a digit too many
         return f"{number:,.{max(places, 0)}f}"
 
 

@@ -16,6 +16,7 @@ from kvwall.evidence.ledger import Row, make_row, write_fragment
 from kvwall.evidence.quantity import Quantity
 
 ABSENT = "—"
+_WIDE = 7  # columns that fit on a page as they are; a wider table is scaled to the width of the text
 _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?\s*[%x×]?")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -122,6 +123,8 @@ class Table:
         align = "".join("l" if column.is_label else "r" for column in self.columns)
         body = shown.to_latex(index=False, escape=False, column_format=align)
         notes = "".join(f"\\par\\footnotesize {_escape_latex(note)}\n" for note in self.notes)
+        if len(self.columns) > _WIDE:
+            body = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{body.rstrip()}}}\n"
         label = self.id.replace("_", ":", 1)
         return (
             f"\\begin{{table*}}\n\\centering\n\\caption{{{_escape_latex(self.caption)}}}\n\\label{{{label}}}\n"

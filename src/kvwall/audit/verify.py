@@ -16,7 +16,7 @@ from kvwall.audit.second_path import recompute
 
 # A path that breaks unquoted shell words and ASCII-only code.
 _SECOND_PLACE = "zweiter Bau für kvwall"
-_COPIED = ("Snakefile", "workflow", "config", "data", "notebooks", "src", "pyproject.toml")
+_COPIED = ("Snakefile", "workflow", "profiles", "config", "data", "notebooks", "src", "pyproject.toml")
 _TEXT_OUTPUTS = ("tables/*.csv", "tables/*.md", "tables/*.tex", "figures/*.svg", "figures/*.csv", "ledger/*")
 
 

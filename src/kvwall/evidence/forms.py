@@ -53,9 +53,7 @@ class Forms:
         for symbol, quantity in inputs.items():
             unit = inputs["x"].unit if symbol in _GENERIC else NOTATION[symbol].unit
             if not units.same_dimension(quantity.unit, unit):
-                raise EvidenceError(
-                    f"{name}: {symbol} is {quantity.unit or 'a pure number'}, expected {unit}"
-                )
+                raise EvidenceError(f"{name}: {symbol} is {quantity.unit or 'a pure number'}, expected {unit}")
         bound = tuple(sorted(inputs.items()))
         forbid_mixing(bound, name)
         values = {SYMBOLS[symbol]: _rational(quantity.value) for symbol, quantity in bound}

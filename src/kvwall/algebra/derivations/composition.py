@@ -24,9 +24,7 @@ def _groups() -> ClosedForm:
 
 
 def _aggregate() -> ClosedForm:
-    d = Derivation(
-        "aggregate_bandwidth", "Bandwidth of a whole package", "3.3", r"\beta_{eff}", "byte/second"
-    )
+    d = Derivation("aggregate_bandwidth", "Bandwidth of a whole package", "3.3", r"\beta_{eff}", "byte/second")
     return d.close(
         d.step("Nothing between the partitions limits: the aggregate.", r"\beta_{eff}", beta),
         conditions=("An upper bound where the fabric between the partitions is not disclosed.",),

@@ -36,9 +36,7 @@ def _traffic(step_bytes: ClosedForm) -> ClosedForm:
     d = Derivation("traffic_crossover", "Traffic crossover", "3.4", "s^{*}(b)", "token")
     cache = d.step("Cache bytes of a step: all bytes less the weights.", "K", step_bytes.general - W)
     return d.close(
-        d.step(
-            "The context at which they equal the weight bytes.", "s^{*}(b)", sp.solve(sp.Eq(cache, W), s)[0]
-        ),
+        d.step("The context at which they equal the weight bytes.", "s^{*}(b)", sp.solve(sp.Eq(cache, W), s)[0]),
         conditions=("s < s*: weight-bound; s > s*: KV-bound.", "Does not depend on the device count."),
     )
 
@@ -71,16 +69,12 @@ def _margin(traffic: ClosedForm, capacity: ClosedForm) -> ClosedForm:
     )
     return d.close(
         margin,
-        conditions=(
-            "s* < s_cap if and only if the margin is positive; otherwise the KV-bound regime is empty.",
-        ),
+        conditions=("s* < s_cap if and only if the margin is positive; otherwise the KV-bound regime is empty.",),
     )
 
 
 def _min_devices(margin: ClosedForm) -> ClosedForm:
-    d = Derivation(
-        "kv_regime_min_devices", "Fewest devices with a KV-bound regime", "3.5", "n_{kv}^{min}", ""
-    )
+    d = Derivation("kv_regime_min_devices", "Fewest devices with a KV-bound regime", "3.5", "n_{kv}^{min}", "")
     real = sp.Dummy("n", positive=True)  # the device count as a real number, for the solution
     edge = d.step(
         "The margin vanishes at this number of devices.",
@@ -100,9 +94,7 @@ def _speedup(step_time: ClosedForm, compressed: ClosedForm) -> ClosedForm:
     d = Derivation("speedup", "Speedup of a decode step by KV compression", "3.5", "S(c)", "")
     (total,) = (symbol for symbol in step_time.general.free_symbols if symbol.name == "B_step")
     before = d.step("Step time without compression.", "T(1)", step_time.general.subs(total, W + K))
-    after = d.step(
-        "With the cache compressed by c.", "T(c)", step_time.general.subs(total, W + compressed.general)
-    )
+    after = d.step("With the cache compressed by c.", "T(c)", step_time.general.subs(total, W + compressed.general))
     # The bandwidth cancels; the quotient is kept in the paper's form, so only common factors are removed.
     expr = d.step("Their ratio; the bandwidth cancels.", "S(c)", before / after)
     d.step("Short context: nothing to gain.", sp.Limit(expr, K, 0, "+"))

@@ -14,9 +14,7 @@ P, L, n_q, n_kv, d_h, s, b, g = symbols("P L n_q n_kv d_h s b g")
 w_p, w_kv, kappa, W, q, f_mac = symbols("w_p w_kv kappa W q f_mac")
 F_step, B_step, n_dev, beta_eff, pi_peak, c_sm = symbols("F_step B_step n_dev beta_eff pi_peak c_sm")
 
-_TABLE = (
-    "P counts the embedding table, which does no arithmetic in a step and of which one row is read per token."
-)
+_TABLE = "P counts the embedding table, which does no arithmetic in a step and of which one row is read per token."
 _ONCE = "Weights are read once a step, the cache once per sequence; activations stay on chip."
 # Symbols that only weight matrices have: none may be left once their sum is called P.
 _OF_WEIGHTS = tuple(SYMBOLS[name] for name in ("d", "d_ff", "n_vocab", "e_w"))
@@ -49,16 +47,12 @@ def _step_flops(ops: Sequence[Op]) -> ClosedForm:
         "F_1",
         total([op for op in ops if op.name != SOFTMAX], lambda op: op.flops),
     )
-    held = d.step(
-        "All weight elements; their number is P by definition.", "P", total(ops, lambda op: op.weights)
-    )
+    held = d.step("All weight elements; their number is P by definition.", "P", total(ops, lambda op: op.weights))
     table = total([op for op in ops if op.flops == 0], lambda op: op.weights)
     d.step("Of these, the embedding table is looked up and never multiplied.", "P_{table}", table)
     attention = sp.expand(summed - f_mac * q * (held - table))
     if attention.has(*_OF_WEIGHTS):
-        raise ValueError(
-            f"the accounting does not sum to f_mac*q*P and attention; this is left over: {attention}"
-        )
+        raise ValueError(f"the accounting does not sum to f_mac*q*P and attention; this is left over: {attention}")
     d.step(
         "What is left when each multiplied weight has taken one multiply-and-add: attention.",
         "F_{att}",
@@ -87,9 +81,7 @@ def _step_bytes(ops: Sequence[Op]) -> list[ClosedForm]:
         "The write of the new token's key and value is a 1/s correction and is dropped.",
         _TABLE,
     )
-    full = d.close(
-        d.step("Weights once, the cache once per sequence.", "B(b,s)", weights + b * read), assumptions
-    )
+    full = d.close(d.step("Weights once, the cache once per sequence.", "B(b,s)", weights + b * read), assumptions)
 
     d = Derivation("step_bytes", "Bytes of a decode step", "3.1", "B(b,s)", "byte")
     expr = d.step("Weights once, the cache once per sequence.", "B(b,s)", full.general)
@@ -115,9 +107,7 @@ def _softmax_flops(ops: Sequence[Op]) -> ClosedForm:
 
 def _softmax_shares(flops: ClosedForm, softmax: ClosedForm) -> list[ClosedForm]:
     d = Derivation("softmax_share", "Softmax against the other operations of a step", "3.1", "F_{sm}/F", "")
-    ratio = d.step(
-        "The ratio of the two; the batch cancels.", "F_{sm}/F", sp.cancel(softmax.general / flops.general)
-    )
+    ratio = d.step("The ratio of the two; the batch cancels.", "F_{sm}/F", sp.cancel(softmax.general / flops.general))
     share = d.close(sp.factor(ratio))
     d = Derivation("softmax_share_limit", "Softmax share at long context", "3.1", r"\lim F_{sm}/F", "")
     return [
@@ -151,9 +141,7 @@ def _intensity_ratio() -> ClosedForm:
 
 
 def _intensity(flops: ClosedForm, traffic: ClosedForm) -> ClosedForm:
-    d = Derivation(
-        "intensity_full", "Arithmetic intensity, in model parameters", "3.2", "I(b,s)", "flop/byte"
-    )
+    d = Derivation("intensity_full", "Arithmetic intensity, in model parameters", "3.2", "I(b,s)", "flop/byte")
     expr = d.step("Operations over bytes, by definition.", "I(b,s)", F_step / B_step)
     return d.close(
         d.step(
@@ -167,35 +155,23 @@ def _intensity(flops: ClosedForm, traffic: ClosedForm) -> ClosedForm:
 
 def _limits(intensity: ClosedForm) -> list[ClosedForm]:
     d = Derivation("intensity_short_limit", "Intensity at short context", "3.2", r"I_{s \to 0}", "flop/byte")
-    short = d.close(
-        d.step("Only weights are left.", sp.Limit(intensity.general, s, 0, "+")), conditions=("s -> 0",)
-    )
-    d = Derivation(
-        "intensity_long_limit", "Intensity at long context", "3.2", r"I_{s \to \infty}", "flop/byte"
-    )
+    short = d.close(d.step("Only weights are left.", sp.Limit(intensity.general, s, 0, "+")), conditions=("s -> 0",))
+    d = Derivation("intensity_long_limit", "Intensity at long context", "3.2", r"I_{s \to \infty}", "flop/byte")
     limit = d.step("Only attention is left, and the batch cancels.", sp.Limit(intensity.general, s, sp.oo))
-    grouped = d.step(
-        "With g query heads per KV head.", r"I_{s \to \infty}", sp.cancel(limit.subs(n_q, g * n_kv))
-    )
+    grouped = d.step("With g query heads per KV head.", r"I_{s \to \infty}", sp.cancel(limit.subs(n_q, g * n_kv)))
     return [short, d.close(grouped, conditions=("s -> infinity",))]
 
 
 def _slope(intensity: ClosedForm) -> list[ClosedForm]:
-    d = Derivation(
-        "intensity_slope", "Slope of the intensity over context", "3.2", r"\frac{dI}{ds}", "flop/byte/token"
-    )
-    expr = d.step(
-        "The derivative.", sp.Derivative(intensity.general, s), sp.factor(sp.diff(intensity.general, s))
-    )
+    d = Derivation("intensity_slope", "Slope of the intensity over context", "3.2", r"\frac{dI}{ds}", "flop/byte/token")
+    expr = d.step("The derivative.", sp.Derivative(intensity.general, s), sp.factor(sp.diff(intensity.general, s)))
     expr = d.step("With g query heads per KV head.", r"\frac{dI}{ds}", sp.factor(expr.subs(n_q, g * n_kv)))
     slope_at = sp.numer(sp.together(expr))
     flat = sp.solve(slope_at, b)
     batches = [solution for solution in flat if solution != 0]
     condition = "I rises with s if and only if b < g w_p / w_kv: the long limit is then above the short one"
     slope = d.close(expr, conditions=(condition,))
-    d = Derivation(
-        "intensity_flat_batch", "Batch at which intensity does not depend on context", "3.2", "b_{flat}", ""
-    )
+    d = Derivation("intensity_flat_batch", "Batch at which intensity does not depend on context", "3.2", "b_{flat}", "")
     d.step(
         "The numerator of the slope; its sign is the sign of the slope.",
         r"\operatorname{numer}\,\frac{dI}{ds}",
@@ -224,8 +200,6 @@ def _times() -> list[ClosedForm]:
         memory,
         d.close(
             bound,
-            assumptions=(
-                "Bytes and operations divide evenly over devices; traffic between them is not counted.",
-            ),
+            assumptions=("Bytes and operations divide evenly over devices; traffic between them is not counted.",),
         ),
     ]

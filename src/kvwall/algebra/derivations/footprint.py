@@ -40,9 +40,7 @@ def _per_token(ops: Sequence[Op]) -> ClosedForm:
         "K",
         total(ops, lambda op: op.kv_read_bytes),
     )
-    return d.close(
-        d.step("Divided by the context length: the share of one token.", r"\kappa", sp.cancel(read / s))
-    )
+    return d.close(d.step("Divided by the context length: the share of one token.", r"\kappa", sp.cancel(read / s)))
 
 
 def _per_token_mla() -> ClosedForm:
@@ -125,12 +123,8 @@ def _compression_ratio() -> ClosedForm:
 
 def _gqa_saving(per_token: ClosedForm) -> ClosedForm:
     d = Derivation("gqa_saving", "KV saving of grouped-query over multi-head attention", "2.1", "g", "")
-    full = d.step(
-        "With a key and a value for every query head.", r"\kappa_{MHA}", per_token.general.subs(n_kv, n_q)
-    )
-    return d.close(
-        d.step("Against the same model with n_kv heads.", "g", sp.cancel(full / per_token.general))
-    )
+    full = d.step("With a key and a value for every query head.", r"\kappa_{MHA}", per_token.general.subs(n_kv, n_q))
+    return d.close(d.step("Against the same model with n_kv heads.", "g", sp.cancel(full / per_token.general)))
 
 
 def _accounting(ops: Sequence[Op]) -> list[ClosedForm]:

@@ -66,6 +66,4 @@ def _whole(which: str, layer: ClosedForm) -> ClosedForm:
         "flop",
     )
     macs = d.step("Multiply-and-adds of one layer.", layer.symbol, layer.general)
-    return d.close(
-        d.step("Over all layers, in operations.", f"F_{{{which}}}", L * f_mac * q * e_w * macs), (_COUNT,)
-    )
+    return d.close(d.step("Over all layers, in operations.", f"F_{{{which}}}", L * f_mac * q * e_w * macs), (_COUNT,))

@@ -29,9 +29,7 @@ def _sharing() -> ClosedForm:
 def _stored() -> list[ClosedForm]:
     d = Derivation("stored_bytes_requests", "Bytes stored for several requests", "4.4", "B_{stored}", "byte")
     plain = d.close(d.step("Each request keeps s tokens.", "B_{stored}", n_req * s * kappa))
-    d = Derivation(
-        "shared_stored_bytes", "Bytes stored for several requests with sharing", "4.4", "B_{shared}", "byte"
-    )
+    d = Derivation("shared_stored_bytes", "Bytes stored for several requests with sharing", "4.4", "B_{shared}", "byte")
     return [plain, d.close(d.step("Divided by the sharing factor.", "B_{shared}", plain.general / sigma))]
 
 
@@ -67,9 +65,7 @@ def _widths() -> list[ClosedForm]:
     grouped = d.close(d.step("Beside the code.", "w_q", n_bits + extra))
 
     d = Derivation("outlier_bytes_per_element", "Width with sparse outliers", "2.3", "w_q", "byte/element")
-    extra = d.step(
-        "A fraction of the elements is stored again, with an index.", r"\Delta w", o * (w_val + w_idx)
-    )
+    extra = d.step("A fraction of the elements is stored again, with an index.", r"\Delta w", o * (w_val + w_idx))
     outlier = d.close(
         d.step("Beside the code.", "w_q", n_bits + extra),
         assumptions=("The dense code keeps a slot for outliers too.",),
@@ -80,7 +76,5 @@ def _widths() -> list[ClosedForm]:
     )
     old = d.step("Tokens outside the window, quantised.", "B_{old}", w_q * (s - R))
     recent = d.step("Tokens inside the window, at full width.", "B_{recent}", w_kv * R)
-    residual = d.close(
-        d.step("Mean over the context.", r"\bar{w}_q", (old + recent) / s), conditions=("R <= s",)
-    )
+    residual = d.close(d.step("Mean over the context.", r"\bar{w}_q", (old + recent) / s), conditions=("R <= s",))
     return [grouped, outlier, residual]

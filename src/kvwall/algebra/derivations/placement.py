@@ -54,9 +54,7 @@ def _partition() -> ClosedForm:
 
 
 def _striped(partition: ClosedForm) -> ClosedForm:
-    d = Derivation(
-        "striped_bandwidth", "Bandwidth of striped pages", "3.3", r"\beta_{striped}", "byte/second"
-    )
+    d = Derivation("striped_bandwidth", "Bandwidth of striped pages", "3.3", r"\beta_{striped}", "byte/second")
     share = d.step(
         "A partition delivers no more than it has, nor more than the link to it carries.",
         r"\beta_{share}",
@@ -69,9 +67,7 @@ def _striped(partition: ClosedForm) -> ClosedForm:
 
 
 def _pinned_loss(partition: ClosedForm, striped: ClosedForm) -> ClosedForm:
-    d = Derivation(
-        "pinned_loss", "Loss of pinned against striped pages", "3.3", r"\beta_{striped}/\beta_{pinned}", ""
-    )
+    d = Derivation("pinned_loss", "Loss of pinned against striped pages", "3.3", r"\beta_{striped}/\beta_{pinned}", "")
     fast = striped.general.subs(sp.Min(partition.general, beta_link), partition.general)
     recovered = d.step(
         "Where the link is faster than a partition, striping recovers the aggregate.",

@@ -22,9 +22,7 @@ def derive(ops: Sequence[Op], known: Mapping[str, ClosedForm]) -> list[ClosedFor
 
 
 def _prefill_flops(ops: Sequence[Op]) -> ClosedForm:
-    d = Derivation(
-        "prefill_flops", "Operations of a causal prefill of one sequence", "4.5", "F_{prefill}", "flop"
-    )
+    d = Derivation("prefill_flops", "Operations of a causal prefill of one sequence", "4.5", "F_{prefill}", "flop")
     attention = total([op for op in ops if op.kv_read_bytes != 0 and op.name != SOFTMAX], lambda op: op.flops)
     d.step("Attention of one step at context s.", "F_{att}(s)", attention)
     position, steps = sp.Symbol("i", integer=True, positive=True), sp.Symbol("n", integer=True, positive=True)
@@ -32,9 +30,7 @@ def _prefill_flops(ops: Sequence[Op]) -> ClosedForm:
     summed = d.step(
         "The token at position i attends to the first i tokens (causal mask).", terms, sp.factor(terms.doit())
     )
-    exact = d.step(
-        "With n = s/q positions: s(s+1)/2 pairs.", r"\sum F_{att}", sp.expand(summed.subs(steps, s / q))
-    )
+    exact = d.step("With n = s/q positions: s(s+1)/2 pairs.", r"\sum F_{att}", sp.expand(summed.subs(steps, s / q)))
     leading = sp.LT(sp.Poly(exact, s).as_expr(), s)
     d.step("Dropped: it is 1/s of what is kept.", r"\Delta", sp.factor(exact - leading))
     return d.close(
