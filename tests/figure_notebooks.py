@@ -30,6 +30,9 @@ def draw(artifact, out: Path, forms: Path) -> None:
         exec(compile(cell.source, f"{artifact.path}:{cell.id}", "exec"), names)
         if "parameters" in cell.metadata.get("tags", []):
             names.update(given, ledger=str(out / f"{artifact.name}.json"))
+    frame = names["checks"].frame
+    if len(frame) == 0 or set(frame["verdict"]) != {"agrees"}:
+        raise ValueError(f"the paper prints other numbers:\n{frame}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from kvwall import expression
 from kvwall.notation import NOTATION
 from kvwall.specs.catalogue import Catalogue, read
+from kvwall.specs.claims_schema import Claims
 from kvwall.specs.faults import Fault, SpecErrors
 from kvwall.specs.schema import KINDS, Edition, FullAttention, Hardware, Model
 
@@ -54,6 +55,28 @@ def _references(catalogue: Catalogue) -> Iterator[Fault]:
         if name is not None and catalogue.assumptions and name not in catalogue.assumptions:
             path = catalogue.path_of("workloads", workload.id)
             yield catalogue.fault(path, ("shared_prefix",), f"found {name!r}, expected an id of data/assumptions.yaml")
+    for claims in catalogue.claims.values():
+        yield from _claim_references(catalogue, claims)
+
+
+def _claim_references(catalogue: Catalogue, claims: Claims) -> Iterator[Fault]:
+    path = catalogue.path_of("claims", claims.id)
+    known = {*catalogue.assumptions, *(reading.id for reading in claims.readings)}
+    for index, stated in enumerate(claims.states):
+        if stated.assumption not in known:
+            where = ("states", index, "assumption")
+            yield catalogue.fault(path, where, f"found {stated.assumption!r}, expected an id of data/assumptions.yaml")
+    for index, claim in enumerate(claims.claims):
+        if claim.assumption is not None and claim.assumption not in known:
+            expected = "an id of data/assumptions.yaml or of readings in this file"
+            yield catalogue.fault(
+                path, ("claims", index, "assumption"), f"found {claim.assumption!r}, expected {expected}"
+            )
+        other = claim.conflicts_with.claim if claim.conflicts_with else ""
+        file, _, name = other.rpartition("/")
+        if file and (file not in catalogue.claims or name not in {item.id for item in catalogue.claims[file].claims}):
+            where = ("claims", index, "conflicts_with", "claim")
+            yield catalogue.fault(path, where, f"found {other!r}, expected <file>/<claim id> of data/claims/")
 
 
 def _edition_references(catalogue: Catalogue, edition: Edition) -> Iterator[Fault]:

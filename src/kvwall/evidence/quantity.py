@@ -21,6 +21,7 @@ DERIVED, REPORTED, MEASURED = "derived", "reported", "measured"
 _CLASS_OF_LEAF = {
     "reported": REPORTED,
     "quality": REPORTED,
+    "printed": REPORTED,  # what one of the audited texts prints: shown beside a recomputation, never computed with
     "defined": DERIVED,
     "assumed": DERIVED,
     "sample": MEASURED,
@@ -37,7 +38,7 @@ class EvidenceError(ValueError):
 class Leaf:
     """Where a value enters: a line of a file, and what stands behind it."""
 
-    kind: str  # reported, quality, defined, assumed or sample
+    kind: str  # reported, quality, printed, defined, assumed or sample
     at: str  # data/models/llama-3-70b.yaml:12
     source: str = ""
     locator: str = ""

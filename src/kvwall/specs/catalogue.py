@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kvwall.specs import yaml_nodes
+from kvwall.specs.claims_schema import Claims
 from kvwall.specs.faults import Fault, SpecErrors
 from kvwall.specs.schema import (
     KINDS,
@@ -53,6 +54,7 @@ class Catalogue:
     assumptions: dict[str, Assumption] = field(default_factory=dict)
     accounting: Accounting | None = None
     printed: PrintedForms | None = None
+    claims: dict[str, Claims] = field(default_factory=dict)
     editions: dict[str, Edition] = field(default_factory=dict)
     sources: dict[str, dict[str, Source]] = field(default_factory=dict)  # path -> source id -> source
     nodes: dict[str, yaml_nodes.Mapping] = field(default_factory=dict)  # path -> raw mapping
@@ -115,7 +117,7 @@ def _class_for(path: str) -> type[BaseModel] | None:
     special = {"assumptions.yaml": Assumptions, "printed.yaml": PrintedForms}
     if pure.name in special:
         return special[pure.name]
-    return {**KINDS, "accounting": Accounting, "editions": Edition}.get(pure.parent.name)
+    return {**KINDS, "accounting": Accounting, "editions": Edition, "claims": Claims}.get(pure.parent.name)
 
 
 def _add(catalogue: Catalogue, path: str, node: yaml_nodes.Mapping, spec: Any) -> list[Fault]:
@@ -140,6 +142,8 @@ def _add(catalogue: Catalogue, path: str, node: yaml_nodes.Mapping, spec: Any) -
             )
         folder = PurePosixPath(path).parent.name
         getattr(catalogue, folder)[spec.id] = spec
+        if isinstance(spec, Claims):
+            faults += [catalogue.fault(path, loc, message) for loc, message in spec.out_of_order()]
     return faults
 
 
