@@ -127,6 +127,7 @@ class Table:
             body = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{body.rstrip()}}}\n"
         label = self.id.replace("_", ":", 1)
         return (
+            "% needs \\usepackage{booktabs} and \\usepackage{graphicx}\n"
             f"\\begin{{table*}}\n\\centering\n\\caption{{{_escape_latex(self.caption)}}}\n\\label{{{label}}}\n"
             f"{body}{notes}\\end{{table*}}\n"
         )
