@@ -51,8 +51,8 @@ bench: .venv/installed
 lint: .venv/installed
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
-	@$(RUN) snakefmt --check --quiet -l 110 Snakefile workflow
-	@$(BIN)/nbstripout --verify notebooks/*.ipynb
+	@$(RUN) snakefmt --check -l 110 Snakefile workflow
+	@$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 lock:
 	@command -v uv >/dev/null || { echo "uv is needed to compile the lock"; exit 1; }

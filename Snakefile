@@ -7,6 +7,7 @@ include: "workflow/rules/forms.smk"  # accounting         → build/forms.json: 
 include: "workflow/rules/tables.smk"  # forms and specs    → tables/
 include: "workflow/rules/figures.smk"  # forms and specs    → figures/
 include: "workflow/rules/documents.smk"  # forms              → derivations as a document
+include: "workflow/rules/claims.smk"  # ledger, data/claims → tables/claims: every printed number with a verdict
 include: "workflow/rules/ledger.smk"  # ledger fragments   → ledger/
 
 
@@ -16,7 +17,9 @@ rule all:
         FORMS,
         TABLE_FILES,
         FIGURE_FILES,
+        CLAIM_FILES,
         EXECUTED,
+        "notebooks/executed/claims.ipynb",
         FRAGMENTS,
         LEDGER,
     localrule: True

@@ -62,7 +62,7 @@ def test_each_symbol_of_the_notation_is_used():
 
 def test_notebooks_are_committed_without_outputs():
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    assert len(notebooks) == 18
+    assert len(notebooks) == 19
     for path in notebooks:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = [cell for cell in cells if cell["cell_type"] == "code"]

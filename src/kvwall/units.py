@@ -32,6 +32,7 @@ byte = [information] = B
 bit = 1/8 byte
 second = [time] = s
 flop = [operation] = FLOP
+mac = 2 flop = MAC
 token = [token]
 element = [element]
 parameter = element

@@ -50,7 +50,9 @@ build_lock.mark_checkout(Path(CHECKOUT))
 def sources(*parts):
     """Package files by layer, style files included: an edit in the package must run what uses it again."""
     root = Path("src/kvwall")
-    found = [path for part in parts for path in (root / part).rglob("*") if path.suffix in (".py", ".mplstyle")]
+    found = [
+        path for part in parts for path in (root / part).rglob("*") if path.suffix in (".py", ".mplstyle")
+    ]
     return sorted(str(path) for path in found) + BASE
 
 
@@ -81,8 +83,12 @@ def call(artifact, executed):
     given = {"forms": FORMS, "edition": EDITION, "specs": artifact.specs}
     if artifact.kind != "documents":
         given |= {"out_dir": f"build/artifacts/{artifact.name}", "ledger": artifact.fragment}
+    return run_notebook(artifact.path, executed, given)
+
+
+def run_notebook(path, executed, given):
     pairs = [part for key, value in given.items() for part in ("-p", f"{key}={json.dumps(value)}")]
-    return shlex.join([RUNNER, artifact.path, "--executed", executed, "--log-dir", "logs", *pairs])
+    return shlex.join([RUNNER, path, "--executed", executed, "--log-dir", "logs", *pairs])
 
 
 def of_kind(kind):

@@ -4,20 +4,20 @@ LEDGER_NAMES = ["ledger.csv", "ledger.json", "outputs.sha256"]
 LEDGER = [f"ledger/{name}" for name in LEDGER_NAMES]
 MERGED = [f"build/merged/{name}" for name in LEDGER_NAMES]
 # The text outputs are committed; pictures in other formats are built only.
-COMMITTED = [name for name in TABLE_FILES + FIGURE_FILES if not name.endswith((".png", ".pdf"))]
+COMMITTED = [name for name in TABLE_FILES + FIGURE_FILES + CLAIM_FILES if not name.endswith((".png", ".pdf"))]
 
 
 rule merge_ledger:
     input:
-        fragments=FRAGMENTS,
+        fragments=FRAGMENTS + [CLAIM_FRAGMENT],
         outputs=COMMITTED,
         package=sources("evidence") + CLI,
     output:
         MERGED,
-    message:
-        "merging the ledger"
     params:
         outputs=[f"--outputs={name}" for name in COMMITTED],
+    message:
+        "merging the ledger"
     shell:
         "{PYTHON:q} -m kvwall ledger {input.fragments:q} --out-dir build/merged {params.outputs:q}"
 

@@ -1,11 +1,12 @@
 """The verdict on each claim of the audited texts, computed exactly.
 
-A claims file (``data/claims/<source>.yaml``) says what a text prints and where the number can be recomputed; this module
-recomputes and decides. No number is rounded before the decision: printed numbers and recomputations are fractions.
+A claims file (``data/claims/<source>.yaml``) says what a text prints and where the number can be recomputed; this
+module recomputes and decides. No number is rounded before the decision: printed numbers and recomputations are
+fractions.
 
 The verdict ``agrees`` is given only to a derived quantity: a row of the merged ledger whose evidence is derived, or a
-closed form evaluated here, which enters the ledger as ``claims/<file>/<claim>/recomputed``. A printed number that equals
-a reported fact is ``reported only``: nothing was recomputed.
+closed form evaluated here, which enters the ledger as ``claims/<file>/<claim>/recomputed``. A printed number that
+equals a reported fact is ``reported only``: nothing was recomputed.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from kvwall.algebra.printed import expand
 from kvwall.artifacts.rounding import significant
 from kvwall.evidence.forms import Forms
 from kvwall.evidence.ledger import Row
-from kvwall.evidence.quantity import DERIVED, Evaluation, Leaf, Quantity, Reduction, constant, defined
+from kvwall.evidence.quantity import DERIVED, Evaluation, Leaf, Quantity, Reduction, defined
 from kvwall.specs.catalogue import Catalogue
-from kvwall.specs.claims_schema import Claim, Claims, FormCall, Reference, number, places
+from kvwall.specs.claims_schema import AnotherReading, Claim, Claims, FormCall, Reference, number, places
 from kvwall.specs.values import Datum
 
 # "about" allows a twentieth; "up to" must be reached within a twentieth.
@@ -59,8 +60,8 @@ class ClaimError(ValueError):
 class Verdict:
     """What the audit says of one claim. ``detail`` names the factor, the reading, the source or the other claim.
 
-    ``printed`` is the text's number (reported), ``recomputed`` ours (derived), ``stated`` a reported fact, ``bound`` the
-    right side of a statement (derived). ``pointer`` is the ledger id that holds the recomputation.
+    ``printed`` is the text's number (reported), ``recomputed`` ours (derived), ``stated`` a reported fact, ``bound``
+    the right side of a statement (derived). ``pointer`` is the ledger id that holds the recomputation.
     """
 
     kind: Kind
@@ -91,9 +92,9 @@ def judge_all(catalogue: Catalogue, rows: Iterable[Row], forms: Forms) -> dict[s
 def judge(claim: Claim, source: Claims, rows: Mapping[str, Row], forms: Forms, catalogue: Catalogue) -> Verdict:
     """The verdict on one claim.
 
-    The first of these that applies: a statement (``compare``), a formula, a recomputation (``ledger`` or ``form``), what
-    the primary source says, nothing to check against (``unsourced``). A contradiction with another claim decides where
-    nothing else has failed; where something has, it is added to the detail. Raises :class:`ClaimError`.
+    The first of these that applies: a statement (``compare``), a formula, a recomputation (``ledger`` or ``form``),
+    what the primary source says, nothing to check against (``unsourced``). A contradiction with another claim decides
+    where nothing else has failed; where something has, it is added to the detail. Raises :class:`ClaimError`.
     """
     bench = _Bench(claim, source, rows, forms, catalogue)
     if claim.compare is not None:
@@ -124,8 +125,8 @@ def holds(value: Fraction, printed: str, precision: str, digits: int | None = No
 
     rounded: no further from the printed number than half of its last printed decimal, or of its last of ``digits``
     significant digits (2,100 with two digits: half of 100). exact: equal. about: rounded, or within a twentieth of the
-    printed number. up to: not above the printed number once rounded, and reached within a twentieth. more than, at least,
-    less than, at most: the plain inequality with the printed number, and no slack.
+    printed number. up to: not above the printed number once rounded, and reached within a twentieth. more than, at
+    least, less than, at most: the plain inequality with the printed number, and no slack.
     """
     target, half = number(printed), _step(printed, digits) / 2
     close = abs(value - target) <= half
@@ -253,20 +254,24 @@ def _recomputation(bench: _Bench) -> Verdict:
         return _under_assumptions(bench, found)
     if holds_cut(shown, *given):
         return replace(_under_assumptions(bench, found), kind=Kind.CUT)
-    for reading in claim.readings:
-        other = bench.read_as(reading.unit or claim.unit, reading.ledger or (None if reading.form else claim.ledger),
-                              reading.form or (None if reading.ledger else claim.form))  # fmt: skip
-        if holds(other[0].value / units.factor(other[2]), *given):
-            detail = f"agrees as {reading.label}; as written {_factor_text(shown, number(claim.printed))}"
-            return replace(found, kind=Kind.AMBIGUOUS, detail=detail)
-    factor = shown / number(claim.printed) if number(claim.printed) else None
     details = [_factor_text(shown, number(claim.printed))]
     for reading in claim.readings:
-        other = bench.read_as(reading.unit or claim.unit, reading.ledger or (None if reading.form else claim.ledger),
-                              reading.form or (None if reading.ledger else claim.form))  # fmt: skip
-        details.append(f"as {reading.label}: "
-                       f"{_factor_text(other[0].value / units.factor(other[2]), number(claim.printed))}")  # fmt: skip
+        other, factor_text = _reread(bench, reading)
+        if holds(other, *given):
+            return replace(found, kind=Kind.AMBIGUOUS, detail=f"agrees as {reading.label}; as written {details[0]}")
+        details.append(f"as {reading.label}: {factor_text}")
+    factor = shown / number(claim.printed) if number(claim.printed) else None
     return replace(found, kind=Kind.DIFFERS, detail="; ".join(details), factor=factor)
+
+
+def _reread(bench: _Bench, reading: AnotherReading) -> tuple[Fraction, str]:
+    """The recomputed value in another reading, and its factor to the printed number."""
+    claim = bench.claim
+    own = (claim.ledger, claim.form) if reading.ledger is None and reading.form is None else None
+    ledger, form = own or (reading.ledger, reading.form)
+    unit = claim.unit if reading.unit is None else reading.unit
+    value = bench.read_as(unit, ledger, form)[0].value / units.factor(unit)
+    return value, _factor_text(value, number(claim.printed))
 
 
 def _against_fact(claim: Claim, fact: Quantity) -> Verdict:
@@ -319,8 +324,10 @@ def _statement(bench: _Bench) -> Verdict:
     if true:
         return _under_assumptions(bench, found)
     factor = left.value / right.value if right.value else None
-    sides = f"{_plain(left.value)} is not {compare.relation} {_plain(right.value)} {left.unit}".rstrip()
-    about = f"; {_factor_text(left.value, right.value)}" if factor is not None and factor > 0 else ""
+    unit = shown_unit(left.unit)
+    first, second = (_plain(side.value / units.factor(unit)) for side in (left, right))
+    sides = f"{first} is not {compare.relation} {second} {unit}".rstrip()
+    about = f"; {_factor_text(left.value, right.value)}" if factor is not None and factor > 0 and factor != 1 else ""
     return replace(found, kind=Kind.DIFFERS, detail=sides + about, factor=factor)
 
 
@@ -361,6 +368,12 @@ def _printed(claim: Claim, source: Claims) -> Quantity | None:
     return Quantity(value * units.factor(claim.unit), claim.unit, leaf)
 
 
+def shown_unit(unit: str) -> str:
+    """The unit in which a statement's sides are shown: GB for bytes, ktoken for tokens."""
+    base = {"byte": "GB", "token": "ktoken", "flop": "PFLOP", "byte/second": "TB/s"}
+    return next((name for known, name in base.items() if units.same_dimension(unit, known)), unit)
+
+
 def _factor_text(value: Fraction, printed: Fraction) -> str:
     return f"factor {_plain(value / printed)}" if printed else f"{_plain(value)} instead of 0"
 
@@ -384,10 +397,10 @@ __all__ = [
     "ClaimError",
     "Kind",
     "Verdict",
-    "constant",
     "holds",
     "holds_cut",
     "judge",
     "judge_all",
     "requantify",
+    "shown_unit",
 ]

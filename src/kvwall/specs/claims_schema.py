@@ -61,7 +61,7 @@ class FormCall(Strict):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=80)]
     inputs: Annotated[dict[str, Reference], Field(min_length=1)]
-    assumptions: list[Identifier] = []
+    assumptions: Annotated[list[Identifier], Field(default_factory=list)]
 
 
 class Reference(Strict):
@@ -124,7 +124,7 @@ class Conflict(Strict):
 
 
 class AnotherReading(Strict):
-    """Another reading of an ambiguous unit: another unit, or another recomputation, with the name of the reading."""
+    """Another reading of a number, with its name: in another unit, by another recomputation, or both."""
 
     label: ShortText
     unit: Unit | None = None
@@ -133,8 +133,10 @@ class AnotherReading(Strict):
 
     @model_validator(mode="after")
     def _says_what_changes(self) -> AnotherReading:
-        if [self.unit, self.ledger, self.form].count(None) != 2:
-            raise ValueError("expected exactly one of unit, ledger and form")
+        if self.unit is None and self.ledger is None and self.form is None:
+            raise ValueError("found only a label, expected unit, ledger or form beside it")
+        if self.ledger is not None and self.form is not None:
+            raise ValueError("found ledger and form, expected at most one of them")
         return self
 
 
@@ -157,7 +159,7 @@ class Claim(Strict):
     primary: Primary | None = None
     unsourced: ShortText | None = None
     conflicts_with: Conflict | None = None
-    readings: list[AnotherReading] = []
+    readings: Annotated[list[AnotherReading], Field(default_factory=list)]
     assumption: Identifier | None = None
     note: ShortText | None = None
     at: str
@@ -213,8 +215,8 @@ class Claims(Strict):
     title: ShortText
     text: Annotated[str, Field(pattern=r"^[0-9]{3}_[0-9a-f]{16}\.txt$")]
     sources: Sources
-    states: list[StatedAssumption] = []
-    readings: list[OwnReading] = []
+    states: Annotated[list[StatedAssumption], Field(default_factory=list)]
+    readings: Annotated[list[OwnReading], Field(default_factory=list)]
     claims: Annotated[list[Claim], Field(min_length=1)]
 
     def out_of_order(self) -> Iterator[tuple[tuple, str]]:
