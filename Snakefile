@@ -31,5 +31,6 @@ onsuccess:
 
 onerror:
     say(
-        "The build stopped; what was built before is unchanged. Put right what is named above and run it again."
+        "The build stopped. Nothing that was built before is lost; tables and figures may be newer than the ledger, until "
+        "what is named above is put right and the build is run again."
     )

@@ -9,7 +9,8 @@ import pytest
 
 from kvwall.algebra import forms_from_json
 from kvwall.audit.derive import derive_to
-from kvwall.audit.diff import LedgerError, compare, read_ledger, to_json, to_markdown
+from kvwall.audit.diff import compare, read_ledger, to_json, to_markdown
+from kvwall.audit.outputs import OutputError
 from kvwall.audit.second_path import recompute
 
 LEDGER = "ledger/ledger.json"
@@ -104,9 +105,9 @@ def test_appeared_vanished_and_changed_class(forms):
 
 
 def test_an_unknown_ledger_is_told(tmp_path):
-    with pytest.raises(LedgerError, match="no-such-revision"):
+    with pytest.raises(OutputError, match="no-such-revision"):
         read_ledger("no-such-revision")
     path = Path(shutil.copy(LEDGER, tmp_path / "ledger.json"))
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(LedgerError, match="cannot be read"):
+    with pytest.raises(OutputError, match="cannot be read"):
         read_ledger(str(path))

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -117,8 +118,75 @@ def test_reported_and_derived_points_never_share_a_marker():
 
 
 def test_neighbouring_lines_differ_in_more_than_colour():
-    dashes = [str(style.line(index)["linestyle"]) for index in range(6)]
-    assert len(set(dashes)) == 6
+    dashes = [str(style.line(index)["linestyle"]) for index in range(8)]
+    assert len(set(dashes)) == 8
+
+
+def test_no_two_lines_of_a_figure_look_the_same():
+    assert len({str(style.line(index)) for index in range(20)}) == 20
+    assert len({str(style.reference(index)) for index in range(6)}) == 6
+
+
+@pytest.fixture(scope="session")
+def larger(runs, tmp_path_factory):
+    """All figures drawn from a copy of the project whose edition has a fourth device and an eighth model."""
+    root = tmp_path_factory.mktemp("larger")
+    for folder in ("data", "config", "workflow"):
+        shutil.copytree(ROOT / folder, root / folder)
+    shutil.copytree(ROOT / "notebooks", root / "notebooks", ignore=shutil.ignore_patterns("executed"))
+    copies = {
+        ("hardware", "b200", "b200-shipping"): {
+            "id: b200\nname: B200\n": "id: b200-shipping\nname: B200 shipping\n",
+            "  value: 192 GB\n": "  value: 180 GB\n",
+            "  value: 8.0 TB/s\n": "  value: 7.7 TB/s\n",
+        },
+        ("models", "llama-3-8b", "llama-3.1-8b"): {
+            "id: llama-3-8b\nname: Llama-3-8B\n": "id: llama-3.1-8b\nname: Llama-3.1-8B\n"
+        },
+    }
+    for (kind, old, new), changes in copies.items():
+        text = (root / f"data/{kind}/{old}.yaml").read_text(encoding="utf-8")
+        for before, after in changes.items():
+            assert text.count(before) == 1
+            text = text.replace(before, after)
+        (root / f"data/{kind}/{new}.yaml").write_text(text, encoding="utf-8")
+    edition = root / "config/editions/paper.yaml"
+    text = edition.read_text(encoding="utf-8")
+    for last, new in (("  - mi300x\n", "  - b200-shipping\n"), ("  - deepseek-v2\n", "  - llama-3.1-8b\n")):
+        assert text.count(last) == 1
+        text = text.replace(last, last + new)
+    edition.write_text(text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "Agg"}
+    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "figure_notebooks.py")]
+    command += [str(root / "out"), str(runs[0].parent / "forms.json")]
+    drawn = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=300)
+    assert (drawn.returncode, drawn.stderr) == (0, "")
+    return root / "out"
+
+
+def test_an_edition_with_more_devices_and_models_draws_every_figure(larger):
+    assert sorted(path.name for path in larger.iterdir()) == sorted(f"{n}.{end}" for n in NAMES for end in ENDINGS)
+    devices = {"h100-sxm5", "b200", "mi300x", "b200-shipping"}
+    names = {name: {point["series"] for point in points(larger, name)} for name in NAMES}
+    assert {f"capacity/{device}" for device in devices} <= names["figure_1"]
+    assert len(names["figure_1"]) == 4 + 8
+    assert {f"level/{device}" for device in devices} | {"level/limit"} <= names["figure_3"]
+    assert {f"{device}/striped" for device in devices} <= names["figure_4"]
+    assert {f"s_cap/{device}/n=4" for device in devices} <= names["figure_5"]
+    assert {point["point"] for point in points(larger, "figure_8") if point["series"] == "striped"} == devices
+
+
+@pytest.mark.parametrize(
+    ("heights", "found"),
+    [
+        ([0.5, 0.8], [[0], [1]]),
+        ([0.81, 0.3, 0.8], [[1], [2, 0]]),
+        ([0.5, 0.54, 0.65], [[0, 1], [2]]),
+        ([0.5, 0.54, 0.63], [[0, 1, 2]]),
+    ],
+)
+def test_labels_of_near_levels_share_a_stack(heights, found):
+    assert drawing.stacks(heights, 0.05) == found
 
 
 def test_the_style_ignores_the_user_and_the_system(own_style):

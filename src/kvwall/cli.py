@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +26,23 @@ def _fail(lines: list[str], summary: str) -> typer.Exit:
     return typer.Exit(1)
 
 
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """A file that is missing or broken is one line and exit code 2, not a traceback."""
+    from kvwall.audit.outputs import OutputError
+    from kvwall.evidence.ledger import DoubleIdError
+
+    try:
+        yield
+    except (OutputError, DoubleIdError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+def _faults(count: int) -> str:
+    return "1 fault" if count == 1 else f"{count} faults"
+
+
 @app.command()
 def check(stamp: Annotated[Path | None, typer.Option(help="File to write when everything is right.")] = None) -> None:
     """Check every spec in data/ and config/editions/; print all faults as file:line:column."""
@@ -35,7 +54,7 @@ def check(stamp: Annotated[Path | None, typer.Option(help="File to write when ev
     except SpecErrors as error:
         raise _fail(
             [str(fault) for fault in error.faults],
-            f"{len(error.faults)} faults in the spec files; nothing was built or changed.",
+            f"{_faults(len(error.faults))} in the spec files; nothing was built or changed.",
         ) from None
     if stamp is not None:
         stamp.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +82,8 @@ def ledger(
     """Merge the fragments of all artifacts into the ledger."""
     from kvwall.evidence.ledger import read_fragment, write_ledger
 
-    write_ledger(out_dir, [row for name in fragments for row in read_fragment(name)], outputs or [])
+    with _told():
+        write_ledger(out_dir, [row for name in fragments for row in read_fragment(name)], outputs or [])
 
 
 @app.command()
@@ -75,14 +95,15 @@ def verify(
     from kvwall.audit.verify import edited_outputs, rebuild_differences, wrong_values
 
     root = Path.cwd()
-    count, faults = wrong_values(root)
-    faults += edited_outputs(root)
+    with _told():
+        count, faults = wrong_values(root)
+        faults += edited_outputs(root)
     typer.echo(f"recomputed {count} derived values by the second path")
     if rebuild:
         typer.echo("building in a second place ...")
         faults += rebuild_differences(root, cores)
     if faults:
-        raise _fail(faults, f"{len(faults)} faults; this set of artifacts is not proven.")
+        raise _fail(faults, f"{_faults(len(faults))}; this set of artifacts is not proven.")
     typer.echo("verified: outputs unedited, values recomputed" + (", second build byte-identical" if rebuild else ""))
 
 
@@ -92,10 +113,21 @@ def explain(identifier: Annotated[str, typer.Argument(help="A ledger id such as 
     from kvwall.audit.explain import UnknownIdError
     from kvwall.audit.explain import explain as tell
 
+    _warn_if_stale()
     try:
-        typer.echo(tell(identifier), nl=False)
+        with _told():
+            typer.echo(tell(identifier), nl=False)
     except UnknownIdError as error:
         raise _fail([], str(error)) from None
+
+
+def _warn_if_stale() -> None:
+    from kvwall.audit.verify import stale
+
+    with _told():
+        warning = stale(Path.cwd())
+    if warning:
+        typer.echo(warning, err=True)
 
 
 @app.command()
@@ -105,15 +137,13 @@ def diff(
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """List every number that moved since another ledger, and the leaf that moved it; exit code 1 if any did."""
-    from kvwall.algebra import forms_from_json
     from kvwall.audit import diff as compare
+    from kvwall.audit.outputs import read_forms
 
-    try:
+    with _told():
         rows = compare.read_ledger(before), compare.read_ledger(after)
-    except compare.LedgerError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    forms = forms_from_json(Path("build/forms.json").read_text(encoding="utf-8"))
+        forms = read_forms()
+    _warn_if_stale()
     difference = compare.compare(*rows, forms)
     typer.echo(compare.to_json(difference) if as_json else compare.to_markdown(difference), nl=False)
     raise typer.Exit(1 if difference else 0)

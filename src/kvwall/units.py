@@ -52,9 +52,13 @@ _MAX_TEXT = 80
 _MAX_EXPONENT = 40
 # Unit words joined by * and /, each with at most a one-digit power: pint never sees anything else.
 _UNIT = re.compile(r"(?:1 ?/ ?)?[A-Za-z%]+(?:\^[1-9])?(?: ?[*/] ?[A-Za-z%]+(?:\^[1-9])?)*")
-_MEASURE = re.compile(
-    r"(?P<number>[+-]?[0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>(?:1 ?/ ?)?[A-Za-z%].*)?"
-)
+# Whole digits, plain or in groups of three. A group never follows a lone zero: 0,125 is a decimal comma.
+WHOLE = r"(?:[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:_[0-9]{3})+)|[0-9]+)"
+_NUMBER_TEXT = rf"[+-]?{WHOLE}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})?"
+_NUMBER = re.compile(_NUMBER_TEXT)
+_MEASURE = re.compile(rf"(?P<number>{_NUMBER_TEXT})\s*(?P<unit>(?:1 ?/ ?)?[A-Za-z%].*)?")
+# A number whose separators are no groups of three, told as what it probably is.
+_COMMA = re.compile(r"[+-]?[0-9][0-9_]*[,_][0-9_,]*(?![A-Za-z]).*")
 _UNIT_WORD = re.compile(r"[A-Za-z%]+")
 
 
@@ -115,6 +119,8 @@ def same_dimension(left: str, right: str) -> bool:
 
 def parse_number(text: str) -> Fraction:
     """``"1_307.4"``, ``"70e9"`` or ``"128,000"`` as an exact fraction; raises :class:`UnitError`."""
+    if _NUMBER.fullmatch(text) is None:
+        raise UnitError(f"found {text[:_MAX_TEXT]!r}, expected a decimal number such as 3.35, 70e9 or 128,000")
     try:
         number = Decimal(text.replace("_", "").replace(",", ""))
     except InvalidOperation:
@@ -129,7 +135,8 @@ def parse(text: str) -> Measure:
     text = text.strip()
     match = _MEASURE.fullmatch(text) if len(text) <= _MAX_TEXT else None
     if match is None:
-        raise UnitError(f"found {text[:_MAX_TEXT]!r}, expected a number and a unit such as '3.35 TB/s'")
+        hint = "; a comma or _ only separates groups of three digits" if _COMMA.fullmatch(text[:_MAX_TEXT]) else ""
+        raise UnitError(f"found {text[:_MAX_TEXT]!r}, expected a number and a unit such as '3.35 TB/s'{hint}")
     unit = (match["unit"] or "").strip()
     return Measure(parse_number(match["number"]) * factor(unit), unit)
 

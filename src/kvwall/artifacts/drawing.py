@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 
 from kvwall.artifacts.figure import Series
 from kvwall.artifacts.rounding import decimals
+
+_LEADER = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
 
 
 def spread(positions: Sequence[float], gap: float, low: float = 0.0, high: float = 1.0) -> list[float]:
@@ -34,7 +36,10 @@ def spread(positions: Sequence[float], gap: float, low: float = 0.0, high: float
 def end_labels(
     ax: Axes, labels: Iterable[tuple[str, Series, str]], gap: float = 0.062, size: float = 6.5, low: float = 0.0
 ) -> None:
-    """Name each series right of its last point: ``(text, series, colour of the leader)``; limits must be set before."""
+    """Name each series right of its last point: ``(text, series, colour of the leader)``; limits must be set before.
+
+    The leader meets the left end of its own text, at half height.
+    """
     labels = list(labels)
     ends = [ax.transData.transform((series.x[-1], series.y[-1])) for _, series, _ in labels]
     inside = [ax.transAxes.inverted().transform(end)[1] for end in ends]
@@ -46,7 +51,7 @@ def end_labels(
             textcoords="axes fraction",
             va="center",
             fontsize=size,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={**_LEADER, "color": colour},
         )
 
 
@@ -72,6 +77,33 @@ def by_level(labels: Iterable[tuple[str, Series]]) -> dict[float, list[str]]:
     for name, series in labels:
         levels.setdefault(series.y[-1], []).append(name)
     return levels
+
+
+def stacks(heights: Sequence[float], size: float) -> list[list[int]]:
+    """Indices of labels that stand on lines at these heights, from the lowest line up.
+
+    Where a label would reach the next line, the two labels share a stack, which stands on the upper line.
+    """
+    found: list[list[int]] = []
+    for index in sorted(range(len(heights)), key=lambda index: heights[index]):
+        if found and heights[found[-1][-1]] + len(found[-1]) * size > heights[index]:
+            found[-1].append(index)
+        else:
+            found.append([index])
+    return found
+
+
+def level_labels(ax: Axes, labels: Mapping[float, str], gap: float = 0.05) -> None:
+    """Name horizontal lines at their left end, just above them; limits must be set before.
+
+    Lines that lie nearer than a label is high get one stack of labels, in the order of the lines.
+    """
+    levels = list(labels)
+    inside = [ax.transAxes.inverted().transform(ax.transData.transform((1, level)))[1] for level in levels]
+    for stack in stacks(inside, gap):
+        text = "\n".join(labels[levels[index]] for index in reversed(stack))
+        place = (0, inside[stack[-1]])
+        ax.annotate(text, place, (3, 2), "axes fraction", "offset points", fontsize=6.5, color="#444444", va="bottom")
 
 
 def duration(seconds: Fraction) -> str:

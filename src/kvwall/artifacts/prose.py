@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvwall.algebra.closed_form import ClosedForm
 from kvwall.algebra.dimensions import dimension_of
 from kvwall.evidence.quantity import base_unit_text
+from kvwall.notation import CONSTANTS, NOTATION
 
 _ESCAPED = {ord(char): f"\\{char}" for char in "*_<>"}
 
@@ -21,6 +22,15 @@ def derivation(form: ClosedForm) -> str:
     if form.printed is not None:
         parts.append(f"*As printed:* `{form.printed}` ({form.printed_source}); the difference simplifies to zero.")
     return "\n\n".join(parts)
+
+
+def notation() -> str:
+    """The list of symbols as a Markdown table, with the value of those that hold one by definition."""
+    lines = ["| symbol | meaning | unit | by definition |", "|---|---|---|---|"]
+    for name, symbol in NOTATION.items():
+        value = CONSTANTS.get(name, "")
+        lines.append(f"| ${symbol.latex}$ | {symbol.meaning.translate(_ESCAPED)} | {symbol.unit or '1'} | {value} |")
+    return "\n".join(lines)
 
 
 def _listed(title: str, lines: tuple[str, ...]) -> list[str]:

@@ -21,8 +21,9 @@ class Rounding:
 
     @property
     def text(self) -> str:
-        kind = "significant digits" if self.significant else "decimals"
-        return f"{self.places} {kind}, {'cut' if self.cut else 'half to even'}"
+        kind = "significant digit" if self.significant else "decimal"
+        plural = "" if self.places == 1 else "s"
+        return f"{self.places} {kind}{plural}, {'cut' if self.cut else 'half to even'}"
 
     def show(self, value: Fraction, unit: str = "") -> str:
         """The exact ``value`` (base units) in ``unit``, rounded, as plain decimal text with thousands separated."""

@@ -1,6 +1,6 @@
 """One look for all figures: colours that survive greyscale and colour blindness, and fonts that every machine has.
 
-Colours are Okabe and Ito's, ordered by lightness; every series also has a dash pattern and a marker of its own.
+Colours are Okabe and Ito's, ordered by lightness; neighbouring series also differ in dash pattern and marker.
 Derived points are filled, reported points are open with a cross: the two never share a marker.
 """
 
@@ -14,7 +14,12 @@ import matplotlib as mpl
 from matplotlib import font_manager
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-_DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "-")
+# Eight dash patterns beside seven colours: the pair comes back only after 56 series.
+_DASHES = (
+    *("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1))),
+    *((0, (10, 2, 3, 2)), (0, (1.2, 3))),
+)
+_REFERENCE_DASHES = ("-", "--", ":", "-.", (0, (10, 3)), (0, (3, 1, 1, 1, 1, 1)))
 _DERIVED_MARKERS = ("o", "s", "^", "D", "v", "P", "h")
 _REPORTED_MARKERS = ("x", "+", "1", "2", "3", "4", "|")
 
@@ -30,7 +35,7 @@ def use() -> None:
 
 
 def line(index: int) -> dict[str, Any]:
-    """Keywords of the ``index``-th derived curve: colour and dash pattern."""
+    """Keywords of the ``index``-th derived curve: colour and dash pattern, a pair of its own up to the 56th."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": _DASHES[index % len(_DASHES)]}
 
 
@@ -47,8 +52,8 @@ def reported_point(index: int) -> dict[str, Any]:
 
 
 def reference(index: int = 0) -> dict[str, Any]:
-    """Keywords of a reference line (a capacity, ridge or limit): thin and grey, so that it is no curve."""
-    return {"color": "#555555", "linewidth": 0.8, "linestyle": ("-", "--", ":")[index % 3]}
+    """Keywords of a reference line (a capacity, ridge or limit): thin and grey, so that it is no curve; six kinds."""
+    return {"color": "#555555", "linewidth": 0.8, "linestyle": _REFERENCE_DASHES[index % len(_REFERENCE_DASHES)]}
 
 
 def bar(index: int | None, hatched: bool = False) -> dict[str, Any]:

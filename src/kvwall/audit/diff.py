@@ -18,13 +18,10 @@ import sympy
 
 from kvwall.algebra import ClosedForm
 from kvwall.algebra.symbols import SYMBOLS
+from kvwall.audit.outputs import LEDGER, OutputError, read_rows, rows_from_text
 
 _Lineage = dict[str, Any]
 _Rows = dict[str, dict[str, Any]]
-
-
-class LedgerError(ValueError):
-    """A ledger that cannot be found or read."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +67,15 @@ class Difference:
 
 
 def read_ledger(name: str) -> _Rows:
-    """Rows by id, from a file, or from ledger/ledger.json of a commit. Raises :class:`LedgerError`."""
+    """Rows by id, from a file, or from ledger/ledger.json of a commit. Raises :class:`OutputError`."""
     if Path(name).is_file():
-        text = Path(name).read_text(encoding="utf-8")
-    else:
-        done = subprocess.run(
-            ["git", "show", f"{name}:ledger/ledger.json"], capture_output=True, text=True, encoding="utf-8", check=False
-        )
-        if done.returncode:
-            raise LedgerError(f"found neither a ledger file nor a commit with a ledger named {name!r}")
-        text = done.stdout
-    try:
-        return {row["id"]: row for row in json.loads(text)}
-    except (ValueError, TypeError, KeyError) as error:
-        raise LedgerError(f"{name}: cannot be read as a ledger: {error}") from None
+        return read_rows(name)
+    done = subprocess.run(
+        ["git", "show", "--end-of-options", f"{name}:{LEDGER}"], capture_output=True, encoding="utf-8", check=False
+    )
+    if done.returncode:
+        raise OutputError(f"found neither a ledger file nor a commit with a ledger named {name!r}")
+    return rows_from_text(done.stdout, f"{name}:{LEDGER}")
 
 
 def compare(before: _Rows, after: _Rows, forms: dict[str, ClosedForm]) -> Difference:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
+
+from kvwall.algebra import ClosedForm
+from kvwall.audit.outputs import FORMS, LEDGER, read_forms, read_rows
 
 
 class UnknownIdError(LookupError):
     """No row of the ledger has the id; the message offers the nearest ones."""
 
 
-def explain(identifier: str, ledger: str = "ledger/ledger.json", forms: str = "build/forms.json") -> str:
-    """The story of a ledger id as text. Raises :class:`UnknownIdError`."""
-    rows = {row["id"]: row for row in json.loads(Path(ledger).read_text(encoding="utf-8"))}
+def explain(identifier: str, ledger: str = LEDGER, forms: str = FORMS) -> str:
+    """The story of a ledger id as text, or the ids below an artifact or row. Raises :class:`UnknownIdError`."""
+    rows = read_rows(ledger)
+    below = [name for name in rows if name.startswith(f"{identifier.rstrip('/')}/")]
+    if below:
+        return f"{len(below)} numbers below {identifier}:\n" + "".join(f"  {name}\n" for name in below)
     if identifier not in rows:
-        nearest = difflib.get_close_matches(identifier, rows, n=5, cutoff=0.3)
-        raise UnknownIdError(f"no number has the id {identifier!r}; the nearest are:\n  " + "\n  ".join(nearest))
+        nearest = difflib.get_close_matches(identifier[:200], rows, n=5, cutoff=0.3)
+        offer = "; the nearest are:\n  " + "\n  ".join(nearest) if nearest else "; ids begin with table_N or figure_N"
+        raise UnknownIdError(f"no number has the id {identifier[:200]!r}{offer}")
     row = rows[identifier]
-    stored = json.loads(Path(forms).read_text(encoding="utf-8")) if Path(forms).is_file() else []
-    return "\n".join(_story(row, {form["name"]: form for form in stored})) + "\n"
+    return "\n".join(_story(row, read_forms(forms))) + "\n"
 
 
-def _story(row: dict[str, Any], forms: dict[str, dict]) -> Iterator[str]:
+def _story(row: dict[str, Any], forms: dict[str, ClosedForm]) -> Iterator[str]:
     yield f"{row['id']} = {row['display']} {row['display_unit']}".rstrip()
     yield f"  evidence  {row['evidence']}"
     yield f"  exact     {row['value']} {row['unit']}".rstrip()
@@ -34,16 +39,23 @@ def _story(row: dict[str, Any], forms: dict[str, dict]) -> Iterator[str]:
     yield from _lineage("", row["lineage"], forms, 1)
 
 
-def _lineage(symbol: str, lineage: dict[str, Any], forms: dict[str, dict], depth: int) -> Iterator[str]:
+def _lineage(symbol: str, lineage: dict[str, Any], forms: dict[str, ClosedForm], depth: int) -> Iterator[str]:
     pad = "  " * depth
-    head = f"{symbol} = {lineage['value']} {lineage['unit']}".strip(" =") if symbol else ""
+    head = f"{symbol} = {_readable(lineage)}" if symbol else ""
     if "form" in lineage:
-        form = forms.get(lineage["form"], {})
-        section = f"(section {form['section']})" if form.get("section") else "(not in the paper)"
-        text = f"{form.get('title', lineage['form'])} {section}: {form.get('latex', '')}"
+        form = forms[lineage["form"]]
+        section = f"(section {form.section})" if form.section else "(not in the paper)"
+        text = f"{form.title} {section}: {form.expr}"
         yield f"{pad}{head}{'  <- ' if head else ''}{text}"
         for name, child in lineage["inputs"].items():
             yield from _lineage(name, child, forms, depth + 1)
         return
     where = [lineage[key] for key in ("at", "source", "locator", "name") if lineage.get(key)]
     yield f"{pad}{head}{'  <- ' if head else ''}{lineage.get('kind', 'measured')}: {'; '.join(where)}"
+
+
+def _readable(lineage: dict[str, Any]) -> str:
+    """The exact value, and where it is no short number also its size: ``503316480000 byte (5.033e+11)``."""
+    exact = lineage["value"]
+    size = f" ({float(Fraction(exact)):.4g})" if "/" in exact or len(exact) > 6 else ""
+    return f"{exact} {lineage['unit']}".rstrip() + size

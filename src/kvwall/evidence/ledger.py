@@ -15,6 +15,10 @@ from typing import Any
 from kvwall.evidence.quantity import Evaluation, Leaf, Quantity, base_unit_text
 
 
+class DoubleIdError(ValueError):
+    """Two numbers with one id."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One number where it is shown. ``value`` is exact, in ``unit``; ``display`` is what the reader sees."""
@@ -95,20 +99,22 @@ def read_fragment(path: str) -> list[Row]:
 
 
 def write_ledger(folder: str, rows: Iterable[Row], outputs: Iterable[str]) -> None:
-    """Write ledger.csv, ledger.json and outputs.sha256 (the text outputs, as ``sha256sum -c`` reads them).
+    """Write ledger.csv, ledger.json and outputs.sha256 (of text outputs and ledger, as ``sha256sum -c`` reads).
 
-    Raises ValueError if two rows share an id.
+    Raises :class:`DoubleIdError` if two rows share an id.
     """
     ordered = sorted(rows, key=lambda row: natural_key(row.id))
     ids = [row.id for row in ordered]
     twice = sorted({name for name in ids if ids.count(name) > 1}) if len(set(ids)) < len(ids) else []
     if twice:
-        raise ValueError(f"these ledger ids are given twice: {', '.join(twice[:10])}")
+        raise DoubleIdError(f"these ledger ids are given twice: {', '.join(twice[:10])}")
     target = Path(folder)
-    _write(target / "ledger.csv", _csv(ordered))
+    _write(target / "ledger.csv", render_csv(ordered))
     _write(target / "ledger.json", _json([asdict(row) for row in ordered]))
-    digests = (f"{hashlib.sha256(Path(name).read_bytes()).hexdigest()}  {name}\n" for name in sorted(outputs))
-    _write(target / "outputs.sha256", "".join(digests))
+    digests = {name: _digest(Path(name)) for name in outputs}
+    # The ledger may be made in another folder first; its digests stand under the name it is published by.
+    digests |= {f"ledger/{name}": _digest(target / name) for name in ("ledger.csv", "ledger.json")}
+    _write(target / "outputs.sha256", "".join(f"{digests[name]}  {name}\n" for name in sorted(digests)))
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:
@@ -125,13 +131,18 @@ def natural_key(text: str) -> list[tuple[int, int, str]]:
     return parts
 
 
-def _csv(rows: list[Row]) -> str:
+def render_csv(rows: list[Row]) -> str:
+    """The rows as ledger.csv holds them: all columns but the nested lineage."""
     names = [name for name in Row.__dataclass_fields__ if name != "lineage"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([getattr(row, name) for name in names] for row in rows)
     return buffer.getvalue()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _json(rows: list[dict]) -> str:

@@ -17,13 +17,13 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from kvwall import units
 from kvwall.specs.schema import Sources
-from kvwall.specs.values import Choice, Identifier, ShortText, Strict, _choice
+from kvwall.specs.values import PLAIN, Choice, Identifier, ShortText, Strict, _choice
 from kvwall.specs.yaml_nodes import Mapping, Text
 
-_NUMBER = re.compile(r"(?P<whole>[+-]?[0-9][0-9,]*)(?:\.(?P<decimals>[0-9]+))?(?:/(?P<below>[1-9][0-9]*))?")
+_NUMBER = re.compile(rf"(?P<whole>[+-]?{units.WHOLE})(?:\.(?P<decimals>[0-9]+))?(?:/(?P<below>[1-9][0-9]*))?")
 _BASES = ("ledger", "form", "compare", "primary", "unsourced")
 
-LedgerId = Annotated[str, Field(min_length=1, max_length=200)]
+LedgerId = Annotated[str, Field(min_length=1, max_length=200), PLAIN]
 ClaimPath = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*(/[a-z0-9][a-z0-9.-]*)?$", max_length=120)]
 
 
@@ -32,7 +32,7 @@ def number(text: str) -> Fraction:
     found = _NUMBER.fullmatch(text)
     if not found:
         raise ValueError(f"found {text!r}, expected a plain number such as '427.2', '327,680' or '1/64'")
-    whole, decimals, below = found["whole"].replace(",", ""), found["decimals"], found["below"]
+    whole, decimals, below = found["whole"].replace(",", "").replace("_", ""), found["decimals"], found["below"]
     value = Fraction(f"{whole}.{decimals}" if decimals else whole)
     return value / int(below) if below else value
 
@@ -146,7 +146,7 @@ class Claim(Strict):
     id: Identifier
     line: Annotated[int, Field(ge=1, le=100_000)]
     paraphrase: ShortText
-    printed: Annotated[str, Field(min_length=1, max_length=80)] | None = None
+    printed: Annotated[str, Field(min_length=1, max_length=80), PLAIN] | None = None
     unit: Unit = ""
     precision: Literal["rounded", "exact", "about", "up to", "more than", "at least", "less than", "at most"] = (
         "rounded"
@@ -223,6 +223,10 @@ class Claims(Strict):
         """Faults between the claims of the file, each with its key path: ids, lines and contradictions."""
         names = [claim.id for claim in self.claims]
         last = 0
+        readings = [reading.id for reading in self.readings]
+        for index, name in enumerate(readings):
+            if name in readings[:index]:
+                yield ("readings", index, "id"), f"found {name!r} twice; ids of readings are unique in a file"
         for index, claim in enumerate(self.claims):
             if claim.id in names[:index]:
                 yield ("claims", index, "id"), f"found {claim.id!r} twice; claim ids are unique in a file"

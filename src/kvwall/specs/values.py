@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -20,7 +21,28 @@ from kvwall import units
 from kvwall.specs.yaml_nodes import Mapping, Text
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", max_length=60)]
-ShortText = Annotated[str, Field(min_length=1, max_length=500)]
+# Controls, invisible format marks, line and paragraph separators, lone surrogates: they can forge or hide a line.
+_HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cs")
+
+
+def _plain(text: str) -> str:
+    for char in text:
+        if unicodedata.category(char) in _HIDDEN:
+            kind = unicodedata.name(char, "a control character")
+            raise ValueError(f"found U+{ord(char):04X} ({kind}), expected one line of visible characters")
+    return text
+
+
+def _no_formula(text: str) -> str:
+    if text.startswith(("=", "+", "-", "@")):
+        raise ValueError(f"found {text[:60]!r}, which spreadsheets run as a formula; expected a letter or digit first")
+    return text
+
+
+PLAIN = AfterValidator(_plain)
+ShortText = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
+# A text that becomes a cell of its own in a CSV file.
+Name = Annotated[ShortText, AfterValidator(_no_formula)]
 
 
 class Strict(BaseModel):
@@ -36,7 +58,7 @@ class Source(Strict):
     year: Annotated[int, Field(ge=1900, le=2100)]
     authors: ShortText | None = None
     arxiv: Annotated[str, Field(pattern=r"^\d{4}\.\d{4,5}$")] | None = None
-    url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"]+$", max_length=300)] | None = None
+    url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"]+$", max_length=300), PLAIN] | None = None
     licence: ShortText | None = None
 
     @model_validator(mode="after")
@@ -110,6 +132,21 @@ def _choice(text: Any) -> Choice:
     return Choice(measure.value, measure.unit, text.at, str(text))
 
 
+def shown(value: Fraction) -> str:
+    """A value for a message; a float cannot hold each of them."""
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "a number beyond 1e308"
+
+
+def _check_word(found: str, unit: str, written: str, example: str) -> None:
+    """Counting words are pure numbers, so the dimension cannot tell 8 layers from 8 heads: the word has to."""
+    allowed = ("", "%") if unit == "1" else (unit,)
+    if units.dimension(unit) == units.dimension("") and found not in allowed:
+        raise ValueError(f"found the unit {written}, expected a value such as {example!r}")
+
+
 def _checked(unit: str, example: str, zero: bool, maximum: str | None):
     def check(item):
         value, found = item.value, item.unit
@@ -119,10 +156,11 @@ def _checked(unit: str, example: str, zero: bool, maximum: str | None):
                 f"found the unit {written} ({units.dimension(found)}), "
                 f"expected {units.dimension(unit)}, for example {example!r}"
             )
+        _check_word(found, unit, written, example)
         if value < 0 or (value == 0 and not zero):
-            raise ValueError(f"found {float(value):g}, expected a value above zero, for example {example!r}")
+            raise ValueError(f"found {shown(value)}, expected a value above zero, for example {example!r}")
         if maximum and value > units.parse(maximum).value:
-            raise ValueError(f"found {float(value):g} in base units, implausible: expected at most {maximum}")
+            raise ValueError(f"found {shown(value)} in base units, implausible: expected at most {maximum}")
         return item
 
     return AfterValidator(check)
@@ -138,15 +176,29 @@ def choice(unit: str, example: str, *, zero: bool = False, maximum: str | None =
     return Annotated[Choice, PlainValidator(_choice), _checked(unit, example, zero, maximum)]
 
 
-def _whole(item):
+def whole(item):
+    """For :class:`AfterValidator`: nothing between two tokens, sequences or devices."""
     if item.value.denominator != 1:
-        raise ValueError(f"found {float(item.value):g}, expected a whole number")
+        raise ValueError(f"found {shown(item.value)}, expected a whole number")
     return item
 
 
 def count(word: str, example: str, maximum: str) -> Any:
-    """A whole, positive :class:`Datum` counted in ``word`` (layer, head, element, …)."""
-    return Annotated[datum(word, example, maximum=maximum), AfterValidator(_whole)]
+    """A whole, positive :class:`Datum` counted in ``word`` (layer, head, element, …) and in no other word."""
+    return Annotated[
+        datum(word, example, maximum=maximum), AfterValidator(_in_word(word, example)), AfterValidator(whole)
+    ]
+
+
+def _in_word(word: str, example: str):
+    expected = "" if word == "1" else word
+
+    def check(item):
+        if item.unit != expected:
+            raise ValueError(f"found the unit {item.unit!r}, expected {expected or 'none'!r}, for example {example!r}")
+        return item
+
+    return check
 
 
 def as_list(node: Any) -> Any:

@@ -6,11 +6,12 @@ what a YAML version guesses. Duplicate keys, anchors, aliases, tags and deep or 
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
@@ -50,11 +51,14 @@ class Items(list):
 def read(path: str) -> tuple[Mapping | None, list[Fault]]:
     """Read one file. Returns its mapping (None if it cannot be used) and every fault of its form."""
     try:
+        found = Path(path).stat()
+        if not stat.S_ISREG(found.st_mode):  # opening a FIFO would wait for ever
+            return None, [Fault(path, 1, 1, "file", "found no regular file, expected a YAML file")]
+        if found.st_size > _MAX_BYTES:
+            return None, [Fault(path, 1, 1, "file", f"found {found.st_size} bytes, expected at most {_MAX_BYTES}")]
         raw = Path(path).read_bytes()
-    except OSError as error:
-        return None, [Fault(path, 1, 1, "file", f"cannot be read: {error.strerror}")]
-    if len(raw) > _MAX_BYTES:
-        return None, [Fault(path, 1, 1, "file", f"found {len(raw)} bytes, expected at most {_MAX_BYTES}")]
+    except (OSError, ValueError) as error:
+        return None, [Fault(path, 1, 1, "file", f"cannot be read: {getattr(error, 'strerror', None) or error}")]
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -69,8 +73,9 @@ def read(path: str) -> tuple[Mapping | None, list[Fault]]:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         return None, [Fault(path, line, column, "YAML", f"{error.problem or error.context}")]
-    except (YAMLError, ValueError, RecursionError) as error:
-        return None, [Fault(path, 1, 1, "YAML", str(error).splitlines()[0])]
+    except Exception as error:  # the parser raises OverflowError and others on odd escapes
+        told = str(error).strip().splitlines() or [type(error).__name__]
+        return None, [Fault(path, 1, 1, "YAML", f"cannot be read as YAML: {told[0]}")]
     if not isinstance(node, MappingNode):
         return None, [Fault(path, 1, 1, "file", "expected a mapping of keys to values")]
     value = _convert(path, node, faults, "", 0)
@@ -118,6 +123,9 @@ def _convert(path: str, node: Node, faults: list[Fault], key: str, depth: int):
             faults.append(Fault(path, *place, key or "file", "keys must be plain text"))
             continue
         name = key_node.value
+        if not name.isprintable():
+            faults.append(Fault(path, *place, name, "found a key with control characters, expected plain text"))
+            continue
         full = f"{key}.{name}" if key else name
         if name in mapping:
             first = mapping.key_places[name][0]

@@ -19,8 +19,8 @@ def derive(ops: Sequence[Op], known: Mapping[str, ClosedForm]) -> list[ClosedFor
 
 
 def _groups() -> ClosedForm:
-    d = Derivation("sum_of_groups", "KV bytes per token over layer groups", "2.1", r"\kappa", "byte/token")
-    return d.close(d.step("A further group of layers adds its bytes.", r"\kappa", kappa + kappa_g))
+    d = Derivation("sum_of_groups", "KV bytes per token over layer groups", "2.1", r"\kappa'", "byte/token")
+    return d.close(d.step("A further group of layers adds its bytes.", r"\kappa'", kappa + kappa_g))
 
 
 def _aggregate() -> ClosedForm:

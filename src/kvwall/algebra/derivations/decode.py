@@ -58,7 +58,12 @@ def _step_flops(ops: Sequence[Op]) -> ClosedForm:
         "F_{att}",
         attention,
     )
-    one = d.step("Weights of all kinds counted as P.", "F_1", f_mac * q * P + attention)
+    d.step(
+        "Counting all of P instead adds the embedding table, which is kept as the paper keeps it.",
+        r"\Delta F",
+        f_mac * q * table,
+    )
+    one = d.step("With all of P counted, one sequence.", "F_1'", f_mac * q * P + attention)
     return d.close(
         d.step("For a batch of b sequences.", "F(b,s)", b * one),
         assumptions=(
