@@ -150,6 +150,10 @@ def test_facts_are_no_faults(text):
         "<function f at 0x7f0012345678>",
         "File '/home/someone/x.py'",
         "wrote /somewhere/repo/tables/table_1.csv",
+        "read /opt/data/x, /mnt/disk/x or /srv/x",
+        "/workspace/repo/x",
+        "/nix/store/abc",
+        "/root/x",
         "took until 12:34:56",
         "2026-01-02T03:04",
         "built on 5 March 2031",
@@ -216,3 +220,30 @@ def test_a_parameter_that_is_no_json_is_refused(run):
         timeout=60,
     )
     assert result.returncode == 2 and "is not JSON" in result.stderr
+
+
+def test_a_cell_that_hangs_is_ended_and_named(run):
+    notebook = write_notebook(run.folder / "thing.ipynb", "print('before')", "import time\ntime.sleep(100)", "x")
+    code = (
+        "import sys, run_notebook\n"
+        "run_notebook.CELL_TIMEOUT = 2\n"
+        "sys.exit(run_notebook.main([sys.argv[1], '--executed', 'o.ipynb', '-p', 'x=1']))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, notebook.name],
+        cwd=run.folder,
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 1
+    assert "thing: cell 4: still ran after 2 s" in result.stderr and "| import time" in result.stderr
+    assert not (run.folder / "o.ipynb").exists()
+
+
+def test_a_cell_cannot_forge_a_line_of_the_log(run):
+    result = run("raise ValueError('\\x1b[2Jx\\nthing done in 0.1 s')")
+    assert result.returncode == 1
+    assert "\x1b" not in result.stderr
+    assert not any(line.startswith("thing done") for line in result.stderr.splitlines())

@@ -1,12 +1,16 @@
 """Bad spec files: each kind of fault is told with file, line, column, what was found and what is expected."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kvwall.audit.check import check
-from kvwall.specs import SpecErrors
+from kvwall.specs import Fault, SpecErrors
+from kvwall.specs.claims_schema import number
 
 ROOT = Path(__file__).parents[1]
 B200 = "data/hardware/b200.yaml"
@@ -73,6 +77,44 @@ def test_the_committed_specs_have_no_fault(place):
         (STEP, "f_mac*q*d*n_q*d_h", "9**9**9**9", "ops.0.flops: "),
         (STEP, "f_mac*q*d*n_q*d_h", "d*n_unknown", "ops.0.flops: "),
         (EDITION, "- mi300x", "- mi999x", "hardware.2: found 'mi999x', expected the id of a file"),
+        (B200, "value: 8.0 TB/s", "value: 8,0 TB/s", "hbm_bandwidth.value: found '8,0 TB/s', expected a number"),
+        (B200, "value: 2 die", "value: 2 stack", "partition: found the unit 'stack' in count, expected 'die'"),
+        (B200, "value: 2 die", "value: 2 head", "partition.count: found the unit 'head', expected the unit"),
+        (B200, "name: B200", 'name: "=1+1"', "name: found '=1+1', which spreadsheets run as a formula"),
+        (B200, "name: B200", "name: '@B200'", "name: found '@B200', which spreadsheets run as a formula"),
+        (B200, "name: B200", 'name: "B\\e[2J"', "name: found U+001B"),
+        (B200, "name: B200", 'name: "B\\u202e002"', "name: found U+202E"),
+        (B200, "name: B200", 'name: "B\\u2028002"', "name: found U+2028"),
+        (B200, "name: B200", 'name: "B\\n002"', "name: found U+000A"),
+        (B200, "name: B200", 'name: "B\\ud800"', "name: found "),
+        (B200, "name: B200", 'name: ""', "name: found '', expected at least 1 character"),
+        (B200, "name: B200", "name: [a]", "name: found a list of 1, expected a single text"),
+        (B200, "id: b200", "id: B200!", "id: found 'B200!', expected a text of the form"),
+        (B200, "status: disclosed", "status: secret", "die_to_die_status: found 'secret', expected 'disclosed'"),
+        (LLAMA, "kind: full", "kind: linear", "groups.0: found 'linear', expected 'full', 'mla'"),
+        (LLAMA, "value: 8 head", "value: 8 layer", "groups.0.kv_heads: found the unit 'layer'"),
+        (LLAMA, "value: 8 head", "value: 8", "groups.0.kv_heads: found the unit '', expected the unit 'head'"),
+        (LLAMA, "value: 8192", "value: 8192 layer", "hidden_size: found the unit 'layer', expected no unit"),
+        (LLAMA, "value: 128 element", "value: 128 parameter", "groups.0.head_dim: found the unit 'parameter'"),
+        (LLAMA, "value: 70553706496", "value: 7055370649", "parameters.exact: found 7.05537e+09, expected within a"),
+        (STEP, "f_mac*q*d*n_q*d_h", "1/0", "ops.0.flops: column 2: found a denominator that is zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "d/(1-1)", "ops.0.flops: column 2: found a denominator that is zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "d/(0*q)", "ops.0.flops: column 2: found a denominator that is zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "d*0**-1", "ops.0.flops: column 2: found a negative power of zero"),
+        (STEP, "  - n_q", "  - d\n  - n_q", "symbols.1: found 'd' twice"),
+        (STEP, "name: key_projection", "name: query_projection", "ops.1.name: found 'query_projection' twice"),
+        (EDITION, "  - b200", "  - h100-sxm5", "hardware.1: found 'h100-sxm5' twice"),
+        (EDITION, "    - 512 ktoken", "    - 128000 token", "table_contexts.1: found '128000 token' after '128 ktoken'"),
+        (EDITION, "    - 512 ktoken", "    - 64 ktoken", "table_contexts.1: found '64 ktoken' after '128 ktoken', exp"),
+        (EDITION, "    - 512 ktoken", "    - 512.0001 ktoken", "table_contexts.1: found 512000, expected a whole"),
+        (EDITION, "    - 8 sequence", "    - 8.5 sequence", "table_batches.1: found 8.5, expected a whole"),
+        (EDITION, "    - 1 sequence", "    - 2 sequence", "table_batches.0: found '2 sequence', expected 1"),
+        (EDITION, "    - 8 sequence", "    - 8 device", "table_batches.1: found the unit '8 device', expected the unit"),
+        (EDITION, "    - 1 device", "    - 1.5 device", "device_counts.0: found 1.5, expected a whole number"),
+        (EDITION, "    - 1 device\n", "", "device_counts.0: found '2 device', expected 1 as the first point"),
+        (EDITION, "    - 8 bit/element", "    - 32 bit/element", "widths.1: found '32 bit/element' after"),
+        (EDITION, "    - 2\n", "    - 1\n", "compressions.0: found '1', expected a factor above 1"),
+        (EDITION, "study_model: llama-3-70b", "study_model: deepseek-v2", "study_model: found 'deepseek-v2' with the"),
     ],
 )  # fmt: skip
 def test_each_fault_is_told_where_it_stands(place, path, old, new, expected):
@@ -120,6 +162,9 @@ def test_an_alias_bomb_is_refused_before_it_unfolds(place):
         (b"id: !!python/object/apply:os.system ['true']\n", "tags are not allowed"),
         (b"[" * 500, "nested deeper"),
         (b"at: 3\nid: odd\n", "this name is reserved"),
+        (b'name: "\\Uffffffff"\n', "cannot be read as YAML"),
+        (b'"a\\nforged.yaml:1:1: key": 1\n', "found a key with control characters"),
+        (b'"\\ud800": 1\n', "found a key with control characters"),
         (b"", "expected a mapping"),
         (b"id: odd\nname: [\xc3\xa4, {b: c}]\n", "name: "),
     ],
@@ -148,3 +193,128 @@ def test_yaml_words_stay_words(place):
 def test_a_value_keeps_its_line(place):
     bandwidth = check().hardware["b200"].hbm_bandwidth
     assert bandwidth.at == f"{B200}:{line_of(B200, 'value: 8.0 TB/s')}"
+
+
+EMPTY_LISTS = ["models", "crossover_models", "hardware", "links", "workloads", "methods", "matrix_methods"]
+SWEEPS = ["table_contexts", "table_batches", "figure_contexts", "figure_batches", "widths", "compressions",
+          "device_counts"]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", EMPTY_LISTS + SWEEPS)
+def test_no_list_of_an_edition_may_be_empty(place, key):
+    lines = Path(EDITION).read_text(encoding="utf-8").splitlines()
+    start = next(index for index, line in enumerate(lines) if line.strip() == f"{key}:")
+    end = start + 1
+    while end < len(lines) and lines[end].lstrip().startswith(("- ", "#")):
+        end += 1
+    lines[start:end] = [lines[start] + " []"]
+    Path(EDITION).write_text("\n".join(lines), encoding="utf-8")
+    assert any(f"{key}: found a list of 0, expected a list of at least 1" in fault for fault in faults())
+
+
+def test_an_assumption_given_twice_is_told_at_its_second_place(place):
+    path = "data/assumptions.yaml"
+    edit(path, "id: w3-shared-prefix", "id: prefill-utilisation")
+    assert any("assumptions.1.id: found 'prefill-utilisation' twice" in fault for fault in faults())
+
+
+@pytest.mark.parametrize("name", ["data/hardware", "data", "config", "config/editions"])
+def test_a_linked_folder_is_refused(place, name):
+    """What a link points to is outside the check, and could hold anything."""
+    Path(name).rename("elsewhere")
+    Path(name).symlink_to(place / "elsewhere", target_is_directory=True)
+    assert any(fault.startswith(f"{name}:1:1: file: found a symbolic link") for fault in faults())
+
+
+def test_a_file_behind_a_linked_folder_is_not_there(place):
+    Path("data/hardware").rename("elsewhere")
+    Path("data/hardware").symlink_to(place / "elsewhere", target_is_directory=True)
+    assert any("hardware.1: found 'b200', expected the id of a file" in fault for fault in faults())
+
+
+@pytest.mark.parametrize("name", ["data/x.yaml", "data/hardware/new.yaml", "config/x", "config/editions/x.yaml"])
+@pytest.mark.parametrize("target", ["b200.yaml", "/etc/passwd", "nowhere"])
+def test_a_linked_file_is_refused(place, name, target):
+    Path(name).symlink_to(target)
+    assert any(fault.startswith(f"{name}:1:1: file: found a symbolic link") for fault in faults())
+
+
+@pytest.mark.parametrize("name", ["x.json", "b200.yml", "b200.yaml.orig", ".b200.yaml.swp", "notes", "B.YAML"])
+@pytest.mark.parametrize("folder", ["data", "data/hardware", "config/editions"])
+def test_nothing_but_specs_stands_among_specs(place, folder, name):
+    Path(folder, name).write_text("id: x\n", encoding="utf-8")
+    assert any(fault.startswith(f"{folder}/{name}:1:1: file: found no spec file") for fault in faults())
+
+
+def test_a_readme_may_stand_among_specs(place):
+    Path("data/README.md").write_text("what stands here", encoding="utf-8")
+    check()
+
+
+def test_a_fifo_is_told_and_never_opened(place):
+    os.mkfifo("data/hardware/pipe.yaml")
+    code = "from kvwall.audit.check import check; check()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert "data/hardware/pipe.yaml:1:1: file: found no spec file" in done.stderr
+    code = "from kvwall.specs import load; load(['data/hardware/pipe.yaml'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert "data/hardware/pipe.yaml:1:1: file: found no regular file" in done.stderr
+
+
+@pytest.mark.parametrize("name", [STEP, "data/forms/printed.yaml", "data/assumptions.yaml", EDITION])
+def test_a_missing_file_that_is_needed_is_told(place, name):
+    Path(name).unlink()
+    assert any(fault.startswith(f"{name}:1:1: file: missing file") for fault in faults())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (STEP, "data/accounting/other.yaml"),
+        ("data/assumptions.yaml", "data/hardware/assumptions.yaml"),
+        ("data/forms/printed.yaml", "data/printed.yaml"),
+        (B200, "data/old/hardware/b200.yaml"),
+        (LLAMA, "config/editions/models/llama-3-70b.yaml"),
+    ],
+)
+def test_a_file_in_a_wrong_place_cannot_replace_another(place, old, new):
+    Path(new).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(old, new)
+    (fault,) = faults()
+    assert fault.startswith(f"{new}:1:1: file: no known kind of spec")
+
+
+def test_a_file_name_of_any_bytes_is_told_without_a_traceback(place):
+    Path(os.fsdecode(b"data/hardware/\xff.yaml")).write_bytes(Path(B200).read_bytes())
+    told = faults()
+    assert any(r"\udcff.yaml" in fault for fault in told)
+    "\n".join(told).encode("utf-8")
+    sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+    import check_stamp
+
+    names = [os.fsdecode(path) for path in Path("data/hardware").iterdir()]
+    check_stamp.write(Path("stamp"), names)
+    assert check_stamp.holds(Path("stamp"), names)
+
+
+def test_a_fault_is_always_one_line():
+    fault = Fault("a\nb.yaml", 1, 2, "key\x1b[31m\r", "found\u2028x\u202e\x00 ä")
+    assert str(fault) == r"a\nb.yaml:1:2: key\x1b[31m\r: found\u2028x\u202e\x00 ä"
+
+
+def test_a_flood_of_faults_is_cut_and_counted():
+    error = SpecErrors([Fault("x.yaml", line, 1, "k", "m") for line in range(1, 1002)])
+    assert error.count == 1001 and len(error.faults) == 201
+    assert str(error.faults[-1]).startswith("x.yaml:201:1: k: and 801 more faults")
+    assert len(SpecErrors([Fault("x.yaml", line, 1, "k", "m") for line in range(200)]).faults) == 200
+
+
+@pytest.mark.parametrize("text", ["8,0", "0,125", "1,2345", "1,23,456", "1,000_000", ",5", "1,"])
+def test_printed_numbers_know_no_decimal_comma(text):
+    with pytest.raises(ValueError, match="expected a plain number"):
+        number(text)
+
+
+def test_a_value_too_large_for_a_float_is_a_fault(place):
+    edit(B200, "value: 8.0 TB/s", "value: 1e40 TB^9*TB^9*TB^9/B^9/B^9/B^8/s")
+    assert any("hbm_bandwidth" in fault and "a number beyond 1e308" in fault for fault in faults())

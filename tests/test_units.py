@@ -54,3 +54,18 @@ def test_other_texts_are_refused(text):
 @given(st.fractions(min_value=0, max_value=10**12, max_denominator=1), st.sampled_from(["GB", "GiB", "TB/s", "token"]))
 def test_scaling_is_linear(number, unit):
     assert units.parse(f"{int(number)} {unit}").value == number * units.factor(unit)
+
+
+@pytest.mark.parametrize("text", ["8,0 TB/s", "8,00 TB/s", "0,125 TB/s", "80,00", "1,2345", "1,23,456", "1,000_000",
+                                  "1__000", "8_0 GB", "1,", "1,000, GB", "12345,678", "1e1_0"])  # fmt: skip
+def test_separators_are_groups_of_three(text):
+    """A decimal comma must not make ten times as much of a value."""
+    with pytest.raises(units.UnitError, match="expected"):
+        units.parse(text)
+    with pytest.raises(units.UnitError, match="expected"):
+        units.parse_number(text.split()[0])
+
+
+@pytest.mark.parametrize(("text", "value"), [("128,000 token", 128000), ("1_234_567", 1234567), ("-1,000", -1000)])
+def test_groups_of_three_are_read(text, value):
+    assert units.parse(text).value == value

@@ -7,10 +7,12 @@ Allowed: decimal numbers, declared names, ``+ - * / **``, unary minus, parenthes
 from __future__ import annotations
 
 import ast
+import operator
 import re
 import warnings
 from collections.abc import Collection
 from fractions import Fraction
+from math import ceil
 
 FUNCTIONS = {"min": (2, 8), "max": (2, 8), "ceiling": (1, 1)}  # name -> fewest and most arguments
 
@@ -95,6 +97,8 @@ class _Reader:
             # A sum of many terms leans to the left; that is length, not nesting.
             node.left = self.read(node.left, nesting, power)
             node.right = self.read(node.right, nesting + 1, power)
+            if isinstance(node.op, ast.Div) and _constant(node.right) == 0:
+                raise self.error(node.right, "a denominator that is zero", "one that is not")
             return node
         if isinstance(node, ast.Call):
             return self.call(node, nesting, power)
@@ -129,6 +133,8 @@ class _Reader:
         if power > MAX_POWER:
             raise self.error(node, "powers of powers", f"at most {MAX_POWER} in all")
         node.left = self.read(node.left, nesting + 1, power)
+        if sign < 0 and _constant(node.left) == 0:
+            raise self.error(node, "a negative power of zero", "a base that is not zero")
         node.right = ast.copy_location(ast.Constant(Fraction(sign * value)), node.right)
         return node
 
@@ -143,3 +149,32 @@ class _Reader:
             )
         node.args = [self.read(argument, nesting + 1, power) for argument in node.args]
         return node
+
+
+def _constant(node: ast.expr) -> Fraction | None:
+    """The value of a tree that was read, or None where it depends on a symbol; a product with zero never does."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp):
+        value = _constant(node.operand)
+        return None if value is None else -value
+    if isinstance(node, ast.Call):
+        values = [_constant(argument) for argument in node.args]
+        if None in values:
+            return None
+        return {"min": min, "max": max}[node.func.id](values) if len(values) > 1 else Fraction(ceil(values[0]))
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _constant(node.left), _constant(node.right)
+    if isinstance(node.op, ast.Mult | ast.Div) and (left == 0 or (right == 0 and isinstance(node.op, ast.Mult))):
+        return Fraction(0)
+    return None if left is None or right is None else _APPLY[type(node.op)](left, right)
+
+
+_APPLY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: lambda base, exponent: base ** int(exponent),
+}

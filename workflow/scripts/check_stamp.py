@@ -1,6 +1,7 @@
 """Remembers by content what the last check has passed, so that an unchanged input is not checked again."""
 
 import hashlib
+import os
 from pathlib import Path
 
 
@@ -8,7 +9,9 @@ def _digest(files: list[str]) -> str:
     total = hashlib.sha256()
     for name in sorted(files):
         # Names count too: a renamed or removed file is a change.
-        total.update(f"{name}\0{hashlib.sha256(Path(name).read_bytes()).hexdigest()}\n".encode())
+        # A name may be any bytes, not only UTF-8.
+        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        total.update(os.fsencode(name) + f"\0{digest}\n".encode())
     return total.hexdigest()
 
 

@@ -25,6 +25,9 @@ import strictness
 # depend on what happens to be installed; rfc3987_syntax compiles a grammar for 0.7 s that notebooks never need.
 sys.modules.update({"black": None, "rfc3987_syntax": None})
 
+# The slowest cell takes a few seconds; one that takes this long hangs. In seconds.
+CELL_TIMEOUT = 600
+
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -67,11 +70,21 @@ def source_cells(executed):
             yield f"cell {number}", cell
 
 
+def printable(text: str) -> str:
+    """Escape what a terminal would act on: codes of a cell's text must not repaint the log or forge a line."""
+    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 def describe(name: str, where: str, cell, problem: str) -> str:
     """Which notebook, which cell, how it begins, what went wrong."""
-    lines = cell.source.strip().splitlines()
+    lines = [printable(line) for line in cell.source.strip().splitlines()]
     shown = "".join(f"\n    | {line}" for line in lines[:4]) + ("\n    | …" if len(lines) > 4 else "")
-    return f"{name}: {where}: {problem}{shown}"
+    return f"{printable(name)}: {where}: {indented(problem)}{shown}"
+
+
+def indented(text: str) -> str:
+    """A text of several lines, each but the first set in, so that none looks like a message of the runner."""
+    return "\n    ".join(printable(line) for line in text.split("\n"))
 
 
 def check_outputs(executed, name: str, root: Path) -> None:
@@ -93,7 +106,15 @@ def raised(executed, name: str, error: Exception) -> NotebookError:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return NotebookError(describe(name, where, cell, f"{output.ename}: {output.evalue}"))
-    return NotebookError(f"{name}: {type(error).__name__}: {error}")
+    if isinstance(error, TimeoutError):
+        begun = [found for found in source_cells(executed) if _begun(found[1])]
+        if begun:
+            return NotebookError(describe(name, *begun[-1], f"still ran after {CELL_TIMEOUT} s and was ended"))
+    return NotebookError(f"{printable(name)}: {type(error).__name__}: {indented(str(error))}")
+
+
+def _begun(cell) -> bool:
+    return cell.cell_type == "code" and bool(cell.metadata.get("papermill", {}).get("start_time"))
 
 
 def strip_timing(executed) -> None:
@@ -132,6 +153,7 @@ def execute(notebook, parameters: dict, partial: Path):
         progress_bar=False,
         kernel_name="python3",
         start_timeout=120,
+        execution_timeout=CELL_TIMEOUT,
         kernel_manager_class=SocketKernelManager,
         shutdown_kernel="immediate",  # a graceful end waits about a second
         coalesce_streams=True,  # how print calls are split into messages depends on timing

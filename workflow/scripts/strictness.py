@@ -11,7 +11,9 @@ ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 CLOCK = re.compile(r"\b\d{1,2}:[0-5]\d:[0-5]\d\b|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 EPOCH = re.compile(r"(?<![\d.])(\d{10})(?:\.\d+)?(?!\d)")
 # Folders below which nothing of a checkout may be named, on any machine.
-PRIVATE = re.compile(r"(?<![\w.<:/-])/(?:home|Users|root|tmp|private|var/folders)/[^\s'\"<>]*")
+PRIVATE = re.compile(
+    r"(?<![\w.<:/-])/(?:home|Users|root|tmp|private|var/folders|opt|mnt|srv|workspace|nix)/[^\s'\"<>]*"
+)
 DATE_STYLES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d %b %Y", "%d %B %Y", "%B %d, %Y", "%b %d, %Y")
 
 

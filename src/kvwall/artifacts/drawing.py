@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from kvwall.artifacts.figure import Series
 from kvwall.artifacts.rounding import decimals
 
-_LEADER = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
+# From the middle of the text's left end; without a patch the line is not cut where it enters the text's margin.
+_LEADER = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 1.5, "shrinkB": 0, "relpos": (0, 0.5), "patchA": None}
 
 
 def spread(positions: Sequence[float], gap: float, low: float = 0.0, high: float = 1.0) -> list[float]:

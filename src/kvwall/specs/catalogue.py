@@ -32,10 +32,30 @@ _PHRASES = {
     "extra_forbidden": "unknown key; remove it or check its spelling",
     "missing": "missing key",
     "union_tag_not_found": "missing key 'kind' (full or mla)",
-    "list_type": "expected a list",
-    "dict_type": "expected a mapping",
-    "model_type": "expected a mapping",
-    "model_attributes_type": "expected a mapping",
+}
+# What was expected, by the kind of failure; names in braces are pydantic's own details of it.
+_EXPECTED = {
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "string_type": "a single text",
+    "string_unicode": "a text of valid characters",
+    "string_pattern_mismatch": "a text of the form {pattern}",
+    "string_too_short": "at least {min_length} character",
+    "string_too_long": "at most {max_length} characters",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "literal_error": "{expected}",
+    "union_tag_invalid": "{expected_tags}",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of ordinary size",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
 }
 
 # pydantic puts the chosen kind of a layer group into the path of a fault; it is no key of the file.
@@ -142,8 +162,8 @@ def _add(catalogue: Catalogue, path: str, node: yaml_nodes.Mapping, spec: Any) -
             )
         folder = PurePosixPath(path).parent.name
         getattr(catalogue, folder)[spec.id] = spec
-        if isinstance(spec, Claims):
-            faults += [catalogue.fault(path, loc, message) for loc, message in spec.out_of_order()]
+    for loc, message in spec.out_of_order() if hasattr(spec, "out_of_order") else ():
+        faults.append(catalogue.fault(path, loc, message))
     return faults
 
 
@@ -177,10 +197,26 @@ def _unknown_sources(path: str, node: yaml_nodes.Mapping) -> list[Fault]:
 
 def _fault(path: str, node: yaml_nodes.Mapping, error: dict) -> Fault:
     loc = tuple(part for part in error["loc"] if part not in _UNION_TAGS)
-    message = _PHRASES.get(error["type"], error["msg"].removeprefix("Value error, "))
-    if error["type"] not in _PHRASES and isinstance(error.get("input"), str) and "found" not in message:
-        message = f"found {error['input'][:60]!r}: {message}"
+    kind, value = error["type"], error.get("input")
+    message = _PHRASES.get(kind, error["msg"].removeprefix("Value error, "))
+    if kind == "union_tag_invalid":
+        value = error["ctx"]["tag"]
+    if kind in _EXPECTED:
+        message = f"found {_told(value)}, expected {_EXPECTED[kind].format(**error.get('ctx', {}))}"
+    elif kind not in _PHRASES and isinstance(value, str) and "found" not in message:
+        message = f"found {value[:60]!r}: {message}"
     return Fault(path, *locate(node, loc), ".".join(map(str, loc)) or "file", message)
+
+
+def _told(value: Any) -> str:
+    """A value of a file as a message shows it."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return repr(str(value)[:60])
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return "a mapping" if isinstance(value, dict) else repr(value)[:60]
 
 
 def locate(node: Any, loc: tuple) -> tuple[int, int]:

@@ -10,9 +10,7 @@ MAX_FAULTS = 200
 
 def printable(text: str) -> str:
     """``text`` on one line: what a terminal would act on (line breaks, escape codes) is shown as its escape."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
-    )
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 @dataclass(frozen=True, order=True)

@@ -5,20 +5,43 @@ One YAML file holds one spec (data/<kind>/<id>.yaml). Base units once read: byte
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from kvwall.specs.values import Choice, Datum, Identifier, ShortText, Source, Strict, choice, count, datum
+from kvwall.specs.values import (
+    Choice,
+    Datum,
+    Identifier,
+    Name,
+    ShortText,
+    Source,
+    Strict,
+    choice,
+    count,
+    datum,
+    whole,
+)
 
 Sources = Annotated[dict[Identifier, Source], Field(min_length=1)]
+
+
+def twice(key: str, names: list[str], *field: str) -> Iterator[tuple[tuple, str]]:
+    """A fault at the second and each later place of a name in the list ``key``."""
+    seen: Counter[str] = Counter()
+    for index, name in enumerate(names):
+        if seen[name]:
+            yield (key, index, *field), f"found {name!r} twice, expected each once"
+        seen[name] += 1
 
 
 class Spec(Strict):
     """What every spec file has."""
 
     id: Identifier
-    name: ShortText
+    name: Name
     note: ShortText | None = None
     sources: Sources
 
@@ -82,13 +105,19 @@ class Partition(Strict):
     """How the memory of one package is divided: dies or HBM stacks."""
 
     kind: Literal["die", "stack"]
-    count: count("1", "2 die", "1024 die")
+    count: count("die/stack", "2 die", "1024 die")
+
+    @model_validator(mode="after")
+    def _counts_its_kind(self) -> Partition:
+        if self.count.unit != self.kind:
+            raise ValueError(f"found the unit {self.count.unit!r} in count, expected {self.kind!r} as kind says")
+        return self
 
 
 class Hardware(Spec):
     """One accelerator package. Rates are dense; capacity and bandwidth are those of the whole package."""
 
-    vendor: ShortText
+    vendor: Name
     bf16_dense: datum("flop/second", "989.4 TFLOP/s", maximum="1000 PFLOP/s")
     hbm_capacity: datum("byte", "80 GB", maximum="100 TB")
     hbm_bandwidth: datum("byte/second", "3.35 TB/s", maximum="1000 TB/s")
@@ -117,7 +146,7 @@ class Workload(Spec):
     """A benchmark workload; a shared prefix divides the context into a shared and an own part."""
 
     requests: count("sequence", "32 sequence", "1000000 sequence")
-    context: datum("token", "128 ktoken", maximum="1e9 token")
+    context: Annotated[datum("token", "128 ktoken", maximum="1e9 token"), AfterValidator(whole)]
     shared_prefix: Identifier | None = None
     isolates: ShortText
 
@@ -145,6 +174,9 @@ class Assumptions(Strict):
 
     assumptions: Annotated[list[Assumption], Field(min_length=1)]
 
+    def out_of_order(self) -> Iterator[tuple[tuple, str]]:
+        return twice("assumptions", [item.id for item in self.assumptions], "id")
+
 
 class Scales(Strict):
     """Scale and zero point stored once a group of elements."""
@@ -165,10 +197,10 @@ class Outliers(Strict):
 class Quality(Strict):
     """Quality as one paper reports it; numbers of two papers do not compare."""
 
-    model: ShortText
-    benchmark: ShortText
-    metric: ShortText
-    setting: ShortText
+    model: Name
+    benchmark: Name
+    metric: Name
+    setting: Name
     better: Literal["higher", "lower"]
     full_cache: datum("1", "44.52", zero=True)
     with_method: datum("1", "44.27", zero=True)
@@ -181,7 +213,7 @@ class Method(Spec):
     factor: Literal["none", "w_q", "r", "phi", "sigma", "lambda", "w_q and r"]
     loss: Literal["lossless", "lossy", "lossless, lossy codec by choice"]
     cuts: list[Literal["stored bytes", "read bytes", "waste", "recomputation"]]
-    representatives: list[ShortText]
+    representatives: list[Name]
     width: datum("byte/element", "2 bit/element", maximum="8 byte/element") | None = None
     scales: Scales | None = None
     outliers: Outliers | None = None
@@ -217,6 +249,10 @@ class Accounting(Strict):
     symbols: Annotated[list[str], Field(min_length=1)]
     ops: Annotated[list[Operation], Field(min_length=1)]
 
+    def out_of_order(self) -> Iterator[tuple[tuple, str]]:
+        yield from twice("symbols", self.symbols)
+        yield from twice("ops", [op.name for op in self.ops], "name")
+
 
 class PrintedForm(Strict):
     """A closed form as a source prints it; only to check ours against."""
@@ -234,17 +270,52 @@ class PrintedForms(Strict):
     sources: Sources
     forms: Annotated[list[PrintedForm], Field(min_length=1)]
 
+    def out_of_order(self) -> Iterator[tuple[tuple, str]]:
+        return twice("forms", [form.form for form in self.forms], "form")
+
+
+def _points(point: Any) -> Any:
+    return Annotated[list[point], Field(min_length=1, max_length=1000)]
+
+
+Context = Annotated[choice("token", "128 ktoken", maximum="1e9 token"), AfterValidator(whole)]
+Batch = Annotated[choice("sequence", "32 sequence", maximum="1e6 sequence"), AfterValidator(whole)]
+Devices = Annotated[choice("device", "1 device", maximum="1e6 device"), AfterValidator(whole)]
+
 
 class Sweeps(Strict):
-    """The points at which tables and figures evaluate their forms."""
+    """The points at which tables and figures evaluate their forms.
 
-    table_contexts: list[choice("token", "128 ktoken", maximum="1e9 token")]
-    table_batches: list[choice("sequence", "32 sequence", maximum="1e6 sequence")]
-    figure_contexts: list[choice("token", "128 ktoken", maximum="1e9 token")]
-    figure_batches: list[choice("sequence", "32 sequence", maximum="1e6 sequence")]
-    widths: list[choice("byte/element", "4 bit/element", maximum="8 byte/element")]
-    compressions: list[choice("1", "8", maximum="1000")]
-    device_counts: list[choice("device", "1 device", maximum="1e6 device")]
+    Each list ascends strictly, and ``widths`` descends strictly: it goes from the uncompressed width down. Lists of
+    batches and of devices begin with 1, the point that the others are compared with. A compression is above 1.
+    """
+
+    table_contexts: _points(Context)
+    table_batches: _points(Batch)
+    figure_contexts: _points(Context)
+    figure_batches: _points(Batch)
+    widths: _points(choice("byte/element", "4 bit/element", maximum="8 byte/element"))
+    compressions: _points(choice("1", "8", maximum="1000"))
+    device_counts: _points(Devices)
+
+    def out_of_order(self) -> Iterator[tuple[tuple, str]]:
+        """Faults of the points, each with its key path."""
+        for key in type(self).model_fields:
+            points = getattr(self, key)
+            if key in ("table_batches", "figure_batches", "device_counts") and points[0].value != 1:
+                yield (key, 0), f"found {points[0].text!r}, expected 1 as the first point"
+            for index, point in enumerate(points):
+                earlier = [other for other in points[:index] if other.value == point.value]
+                if key == "compressions" and point.value <= 1:
+                    yield (key, index), f"found {point.text!r}, expected a factor above 1"
+                if earlier:
+                    yield (key, index), f"found {point.text!r} after {earlier[0].text!r}, the same point twice"
+                elif index and (point.value > points[index - 1].value) is (key == "widths"):
+                    order = "descending" if key == "widths" else "ascending"
+                    yield (
+                        (key, index),
+                        f"found {point.text!r} after {points[index - 1].text!r}, expected {order} points",
+                    )
 
 
 class Precision(Strict):
@@ -254,22 +325,32 @@ class Precision(Strict):
     cache_width: choice("byte/element", "2 byte/element", maximum="8 byte/element")
 
 
+Ids = Annotated[list[Identifier], Field(min_length=1)]
+
+
 class Edition(Strict):
     """Which specs an artifact set shows, and at which points."""
 
     id: Identifier
     title: ShortText
-    models: Annotated[list[Identifier], Field(min_length=1)]
-    crossover_models: Annotated[list[Identifier], Field(min_length=1)]
+    models: Ids
+    crossover_models: Ids
     study_model: Identifier
     study_hardware: Identifier
-    hardware: Annotated[list[Identifier], Field(min_length=1)]
-    links: list[Identifier]
-    workloads: list[Identifier]
-    methods: list[Identifier]
-    matrix_methods: list[Identifier]  # the rows of table 7; the other methods stand in figures only
+    hardware: Ids
+    links: Ids
+    workloads: Ids
+    methods: Ids
+    matrix_methods: Ids  # the rows of table 7; the other methods stand in figures only
     precision: Precision
     sweeps: Sweeps
+
+    def out_of_order(self) -> Iterator[tuple[tuple, str]]:
+        """Faults of the lists, each with its key path: nothing is named twice, points are in order."""
+        for key in ("models", "crossover_models", "hardware", "links", "workloads", "methods", "matrix_methods"):
+            yield from twice(key, getattr(self, key))
+        for loc, message in self.sweeps.out_of_order():
+            yield ("sweeps", *loc), message
 
 
 KINDS: dict[str, type[Spec]] = {

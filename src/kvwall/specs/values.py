@@ -142,9 +142,10 @@ def shown(value: Fraction) -> str:
 
 def _check_word(found: str, unit: str, written: str, example: str) -> None:
     """Counting words are pure numbers, so the dimension cannot tell 8 layers from 8 heads: the word has to."""
-    allowed = ("", "%") if unit == "1" else (unit,)
+    allowed = ("", "%") if unit == "1" else unit.split("/")
     if units.dimension(unit) == units.dimension("") and found not in allowed:
-        raise ValueError(f"found the unit {written}, expected a value such as {example!r}")
+        expected = "no unit" if unit == "1" else f"the unit {unit!r}"
+        raise ValueError(f"found the unit {written}, expected {expected}, for example {example!r}")
 
 
 def _checked(unit: str, example: str, zero: bool, maximum: str | None):
@@ -194,8 +195,9 @@ def _in_word(word: str, example: str):
     expected = "" if word == "1" else word
 
     def check(item):
-        if item.unit != expected:
-            raise ValueError(f"found the unit {item.unit!r}, expected {expected or 'none'!r}, for example {example!r}")
+        if item.unit not in expected.split("/"):
+            wanted = f"the unit {expected!r}" if expected else "no unit"
+            raise ValueError(f"found the unit {item.unit!r}, expected {wanted}, for example {example!r}")
         return item
 
     return check
