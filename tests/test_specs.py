@@ -21,9 +21,9 @@ EDITION = "config/editions/paper.yaml"
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A copy of data/ and config/ as the working directory."""
+    """A copy of data/ and config/ as the working directory; without the claims, which no test here changes."""
     for name in ("data", "config"):
-        shutil.copytree(ROOT / name, tmp_path / name)
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("claims"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -45,7 +45,8 @@ def line_of(path, text):
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
-def test_the_committed_specs_have_no_fault(place):
+def test_the_committed_specs_have_no_fault(monkeypatch):
+    monkeypatch.chdir(ROOT)
     check()
 
 
@@ -97,19 +98,19 @@ def test_the_committed_specs_have_no_fault(place):
         (LLAMA, "value: 8192", "value: 8192 layer", "hidden_size: found the unit 'layer', expected no unit"),
         (LLAMA, "value: 128 element", "value: 128 parameter", "groups.0.head_dim: found the unit 'parameter'"),
         (LLAMA, "value: 70553706496", "value: 7055370649", "parameters.exact: found 7.05537e+09, expected within a"),
-        (STEP, "f_mac*q*d*n_q*d_h", "1/0", "ops.0.flops: column 2: found a denominator that is zero"),
-        (STEP, "f_mac*q*d*n_q*d_h", "d/(1-1)", "ops.0.flops: column 2: found a denominator that is zero"),
-        (STEP, "f_mac*q*d*n_q*d_h", "d/(0*q)", "ops.0.flops: column 2: found a denominator that is zero"),
-        (STEP, "f_mac*q*d*n_q*d_h", "d*0**-1", "ops.0.flops: column 2: found a negative power of zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "1/0", "ops.0.flops: column 2: found a division by zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "d/(1-1)", "ops.0.flops: column 3: found a division by zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "d/(0*q)", "ops.0.flops: column 3: found a division by zero"),
+        (STEP, "f_mac*q*d*n_q*d_h", "d*0**-1", "ops.0.flops: column 2: found a division by zero"),
         (STEP, "  - n_q", "  - d\n  - n_q", "symbols.1: found 'd' twice"),
         (STEP, "name: key_projection", "name: query_projection", "ops.1.name: found 'query_projection' twice"),
         (EDITION, "  - b200", "  - h100-sxm5", "hardware.1: found 'h100-sxm5' twice"),
-        (EDITION, "    - 512 ktoken", "    - 128000 token", "table_contexts.1: found '128000 token' after '128 ktoken'"),
+        (EDITION, "    - 512 ktoken", "    - 128000 token", "table_contexts.1: found '128000 token' after '128 kto"),
         (EDITION, "    - 512 ktoken", "    - 64 ktoken", "table_contexts.1: found '64 ktoken' after '128 ktoken', exp"),
         (EDITION, "    - 512 ktoken", "    - 512.0001 ktoken", "table_contexts.1: found 512000, expected a whole"),
         (EDITION, "    - 8 sequence", "    - 8.5 sequence", "table_batches.1: found 8.5, expected a whole"),
         (EDITION, "    - 1 sequence", "    - 2 sequence", "table_batches.0: found '2 sequence', expected 1"),
-        (EDITION, "    - 8 sequence", "    - 8 device", "table_batches.1: found the unit '8 device', expected the unit"),
+        (EDITION, "    - 8 sequence", "    - 8 device", "table_batches.1: found the unit '8 device', expected"),
         (EDITION, "    - 1 device", "    - 1.5 device", "device_counts.0: found 1.5, expected a whole number"),
         (EDITION, "    - 1 device\n", "", "device_counts.0: found '2 device', expected 1 as the first point"),
         (EDITION, "    - 8 bit/element", "    - 32 bit/element", "widths.1: found '32 bit/element' after"),

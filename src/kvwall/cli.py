@@ -54,7 +54,7 @@ def check(stamp: Annotated[Path | None, typer.Option(help="File to write when ev
     except SpecErrors as error:
         raise _fail(
             [str(fault) for fault in error.faults],
-            f"{_faults(len(error.faults))} in the spec files; nothing was built or changed.",
+            f"{_faults(error.count)} in the spec files; nothing was built or changed.",
         ) from None
     if stamp is not None:
         stamp.parent.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,7 @@ class _Reader:
             node.left = self.read(node.left, nesting, power)
             node.right = self.read(node.right, nesting + 1, power)
             if isinstance(node.op, ast.Div) and _constant(node.right) == 0:
-                raise self.error(node.right, "a denominator that is zero", "one that is not")
+                raise self.error(node.right, "a division by zero", "a denominator that is not zero")
             return node
         if isinstance(node, ast.Call):
             return self.call(node, nesting, power)
@@ -134,7 +134,7 @@ class _Reader:
             raise self.error(node, "powers of powers", f"at most {MAX_POWER} in all")
         node.left = self.read(node.left, nesting + 1, power)
         if sign < 0 and _constant(node.left) == 0:
-            raise self.error(node, "a negative power of zero", "a base that is not zero")
+            raise self.error(node, "a division by zero (a negative power of it)", "a base that is not zero")
         node.right = ast.copy_location(ast.Constant(Fraction(sign * value)), node.right)
         return node
 

@@ -23,14 +23,13 @@ from kvwall.specs.values import shown
 _RIDGE_FLOP_PER_BYTE = (10, 2000)
 _MAX_BYTES_PER_TOKEN = 10_000_000
 _EXPRESSIONS = ("flops", "weights", "kv_read", "kv_write")
-
-
 _ACCOUNTING = "data/accounting/decode_step.yaml"
 _PRINTED = "data/forms/printed.yaml"
 # Without these nothing can be built.
 _SINGLETONS = ("config/editions/paper.yaml", _ACCOUNTING, "data/assumptions.yaml", _PRINTED)
 # Every place where a spec file can stand; a file elsewhere could take the place of another one.
-_PLACES = re.compile(rf"data/(?:{'|'.join(KINDS)}|claims)/[^/]+\.yaml|config/editions/[^/]+\.yaml")
+_ID = r"(?!assumptions\.|printed\.)[^/]+\.yaml"  # these two names are kinds of their own
+_PLACES = re.compile(rf"data/(?:{'|'.join(KINDS)}|claims)/{_ID}|config/editions/{_ID}")
 _NOMINAL = (Fraction(1, 2), 2)  # exact parameters over nominal ones
 
 
