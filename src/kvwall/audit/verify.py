@@ -30,13 +30,17 @@ _CLASS_OF_LEAF = {"reported": "reported", "quality": "reported", "printed": "rep
                   "assumed": "derived", "sample": "measured"}  # fmt: skip
 
 
+def _text_outputs(root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for glob in _TEXT_OUTPUTS for path in root.glob(glob)}
+
+
 def edited_outputs(root: Path) -> list[str]:
     """Outputs that are missing, additional, or differ from the digests of ledger/outputs.sha256.
 
     Raises :class:`~kvwall.audit.outputs.OutputError` if there is no such list.
     """
     digests = read_manifest(root / MANIFEST)
-    found = {path.relative_to(root).as_posix() for glob in _TEXT_OUTPUTS for path in root.glob(glob)} - {MANIFEST}
+    found = _text_outputs(root) - {MANIFEST}
     faults = [f"{name}: stands in no build's list of outputs" for name in sorted(found - set(digests))]
     faults += [f"{name}: is missing; a build makes it again" for name in sorted(set(digests) - found)]
     for name in sorted(found & set(digests)):
@@ -123,14 +127,8 @@ def rebuild_differences(root: Path, cores: int) -> list[str]:
 
 
 def _differences(root: Path, second: Path) -> list[str]:
-    names = {
-        path.relative_to(base).as_posix()
-        for base in (root, second)
-        for glob in _TEXT_OUTPUTS
-        for path in base.glob(glob)
-    }
     faults = []
-    for name in sorted(names):
+    for name in sorted(_text_outputs(root) | _text_outputs(second)):
         here, there = root / name, second / name
         if not here.is_file():
             faults.append(f"{name}: the second build makes it, but it is not here")

@@ -107,7 +107,7 @@ class Methods(Decode):
         factor = self.forms.evaluate(
             "read_factor", w_kv=self.cache_width, w_q=self.stored_width(method, s), r=self._retention(method)
         )
-        return self.forms.evaluate("factor_footprint", K=self.kv_bytes(model, self.one_sequence, s), c=factor)
+        return self.compressed(self.kv_bytes(model, self.one_sequence, s), factor)
 
     def _retention(self, method: Method) -> Quantity:
         return self.fact(method.retention) if method.retention else _neutral(1, "r: every token is kept")
@@ -116,11 +116,11 @@ class Methods(Decode):
         return self.fact(method.width) if method.width else self.cache_width
 
     def _factor(self, method: Method, width: Quantity, workload: Workload | None) -> Quantity:
-        factor = self.forms.evaluate("compression_ratio", w_kv=self.cache_width, w_q=width)
+        factor = self.width_factor(width)
         if method.retention:
             factor = self.forms.evaluate("factor_with_eviction", c=factor, r=self.fact(method.retention))
         if method.shares_prefix and workload is not None:
-            factor = self.forms.evaluate("factor_with_sharing", c=factor, sigma=self.sharing_factor(workload))
+            factor = self.with_sharing(factor, workload)
         return factor
 
 
