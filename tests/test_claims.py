@@ -26,17 +26,8 @@ SPECS.append("data/assumptions.yaml")
 
 
 @pytest.fixture(scope="module")
-def home():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        yield ROOT
-
-
-@pytest.fixture(scope="module")
-def forms(home, tmp_path_factory) -> Forms:
-    path = tmp_path_factory.mktemp("forms") / "forms.json"
-    derive_to("data/accounting/decode_step.yaml", "data/forms/printed.yaml", path)
-    return Forms.read(str(path))
+def forms(forms_path) -> Forms:
+    return Forms.read(forms_path)
 
 
 @pytest.fixture(scope="module")

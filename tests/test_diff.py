@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from kvwall.algebra import forms_from_json
-from kvwall.audit.derive import derive_to
 from kvwall.audit.diff import compare, read_ledger, to_json, to_markdown
 from kvwall.audit.outputs import OutputError
 from kvwall.audit.second_path import recompute
@@ -18,10 +17,8 @@ BANDWIDTH = "data/hardware/b200.yaml"
 
 
 @pytest.fixture(scope="module")
-def forms(tmp_path_factory):
-    path = tmp_path_factory.mktemp("forms") / "forms.json"
-    derive_to("data/accounting/decode_step.yaml", "data/forms/printed.yaml", path)
-    return forms_from_json(path.read_text(encoding="utf-8"))
+def forms(forms_path):
+    return forms_from_json(Path(forms_path).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,15 @@ from fractions import Fraction
 import pytest
 
 from kvwall.audit.check import spec_files
-from kvwall.audit.derive import derive_to
 from kvwall.evidence import EvidenceError, Study, measured
 from kvwall.evidence.ledger import make_row, natural_key, read_fragment, write_fragment, write_ledger
 from kvwall.evidence.quantity import constant
 
 
 @pytest.fixture(scope="session")
-def study(tmp_path_factory):
-    forms = tmp_path_factory.mktemp("forms") / "forms.json"
-    derive_to("data/accounting/decode_step.yaml", "data/forms/printed.yaml", forms)
+def study(forms_path):
     edition = "config/editions/paper.yaml"
-    return Study.open(edition, str(forms), [path for path in spec_files() if path != edition])
+    return Study.open(edition, forms_path, [path for path in spec_files() if path != edition])
 
 
 def test_a_fact_is_reported_and_a_choice_is_derived(study):

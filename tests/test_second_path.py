@@ -10,14 +10,11 @@ import sympy
 
 from kvwall.algebra import forms_from_json
 from kvwall.audit import second_path
-from kvwall.audit.derive import derive_to
 
 
 @pytest.fixture(scope="module")
-def forms(tmp_path_factory):
-    path = tmp_path_factory.mktemp("forms") / "forms.json"
-    derive_to("data/accounting/decode_step.yaml", "data/forms/printed.yaml", path)
-    return forms_from_json(path.read_text(encoding="utf-8"))
+def forms(forms_path):
+    return forms_from_json(Path(forms_path).read_text(encoding="utf-8"))
 
 
 def test_it_imports_nothing_of_the_package():

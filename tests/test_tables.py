@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from kvwall.artifacts import Cell, Column, Table, cut, decimals, significant
 from kvwall.artifacts.prose import derivation
-from kvwall.audit.derive import derive_to
 from kvwall.evidence import Study
 from kvwall.evidence.ledger import read_fragment
 from kvwall.evidence.quantity import constant
@@ -49,27 +48,13 @@ def run(path: Path, parameters: dict) -> dict:
 
 
 @pytest.fixture(scope="module")
-def home():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        yield ROOT
-
-
-@pytest.fixture(scope="module")
-def forms(home, tmp_path_factory) -> str:
-    path = tmp_path_factory.mktemp("forms") / "forms.json"
-    derive_to("data/accounting/decode_step.yaml", "data/forms/printed.yaml", path)
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def made(home, forms, tmp_path_factory) -> tuple[Path, dict[str, dict]]:
+def made(home, forms_path, tmp_path_factory) -> tuple[Path, dict[str, dict]]:
     """The folder of the tables, and the names that each notebook leaves behind."""
     folder, names = tmp_path_factory.mktemp("tables"), {}
     for artifact in artifact_table.load(Path("workflow/artifacts.yaml"), Path(EDITION)):
         if artifact.kind == "tables":
             ledger = str(folder / f"{artifact.name}.json")
-            given_values = {"edition": EDITION, "forms": forms, "specs": artifact.specs}
+            given_values = {"edition": EDITION, "forms": forms_path, "specs": artifact.specs}
             given_values |= {"out_dir": str(folder), "ledger": ledger}
             names[artifact.name] = run(home / artifact.path, given_values)
     return folder, names
@@ -86,9 +71,9 @@ def ledger(emitted):
 
 
 @pytest.fixture(scope="module")
-def study(home, forms) -> Study:
+def study(home, forms_path) -> Study:
     files = [str(path.relative_to(home)) for path in sorted((home / "data").rglob("*.yaml"))]
-    return Study.open(EDITION, forms, files)
+    return Study.open(EDITION, forms_path, files)
 
 
 PRINTED = {
@@ -283,9 +268,9 @@ def test_the_paper_edition_finds_what_the_paper_prints(made, name):
     assert differing == (["capacity factor with sharing, rounded"] if name == "table_7" else [])
 
 
-def test_derivations_run_and_show_every_form(home, forms, capsys):
+def test_derivations_run_and_show_every_form(home, forms_path, capsys):
     specs = ["data/models/llama-3-70b.yaml"]
-    namespace = run(home / "notebooks" / "derivations.ipynb", {"edition": EDITION, "forms": forms, "specs": specs})
+    namespace = run(home / "notebooks" / "derivations.ipynb", {"edition": EDITION, "forms": forms_path, "specs": specs})
     sections = {form.section for form in namespace["closed_forms"].values()}
     text = (home / "notebooks" / "derivations.ipynb").read_text(encoding="utf-8")
     assert all(f'\\"{section}\\"' in text for section in sections)
