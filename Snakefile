@@ -4,8 +4,7 @@
 include: "workflow/rules/common.smk"  # what an artifact reads, one build at a time, how a notebook is called
 include: "workflow/rules/specs.smk"  # data/, config/     → every fault stops the build here, before any notebook
 include: "workflow/rules/forms.smk"  # accounting         → build/forms.json: the closed forms, derived once
-include: "workflow/rules/tables.smk"  # forms and specs    → tables/
-include: "workflow/rules/figures.smk"  # forms and specs    → figures/
+include: "workflow/rules/artifacts.smk"  # forms and specs    → tables/, figures/
 include: "workflow/rules/documents.smk"  # forms              → derivations as a document
 include: "workflow/rules/claims.smk"  # ledger, data/claims → tables/claims: every printed number with a verdict
 include: "workflow/rules/ledger.smk"  # ledger fragments   → ledger/
